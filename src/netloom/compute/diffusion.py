@@ -24,6 +24,16 @@ if TYPE_CHECKING:
 __all__ = ["DiffusionBlock", "DiffusionKind"]
 
 DiffusionKind = Literal["dit", "mmdit", "single", "video"]
+# Kernels of a rotation in fp32, each as its like in the tables, and passes of 16 bits.
+ROTATION: Final = (
+    ("residual_add", 3),
+    ("strided", 2),
+    ("joined", 4),
+    ("modulate", 4),
+    ("modulate", 4),
+    ("residual_add", 6),
+    ("residual_add", 3),
+)
 NUM_VECTORS: Final = {"dit": 6, "mmdit": 6, "single": 3, "video": 6}
 
 
@@ -34,6 +44,8 @@ class DiffusionBlock:
     Attributes:
         tokens: Of the latent of one sample.
         text_tokens: Of the text that goes with it.
+        context: GPUs that share a sample's tokens, and the heads while they attend (Ulysses).
+        normed_heads: Whether queries and keys are normed and rotated; forward only.
     """
 
     kind: DiffusionKind
@@ -44,14 +56,19 @@ class DiffusionBlock:
     tokens: int
     text_tokens: int
     mode: Mode
+    context: int = 1
+    normed_heads: bool = False
 
     @property
     def streams(self) -> tuple[int, ...]:
-        """Tokens of each stream that has matrices of its own, all samples together."""
+        """Tokens of each stream that has matrices of its own, all samples of one GPU together."""
         if self.kind == "single":
-            return (self.micro_batch * (self.tokens + self.text_tokens),)
-        image = self.micro_batch * self.tokens
-        return (image, self.micro_batch * self.text_tokens) if self.kind == "mmdit" else (image,)
+            return (self._own(self.tokens + self.text_tokens),)
+        image = self._own(self.tokens)
+        return (image, self._own(self.text_tokens)) if self.kind == "mmdit" else (image,)
+
+    def _own(self, tokens: int) -> int:
+        return self.micro_batch * -(-tokens // self.context)
 
     @property
     def ffn_width(self) -> int:
@@ -154,7 +171,8 @@ class DiffusionBlock:
     def _shape(self, keys: float = 0.0) -> tuple[float, ...]:
         tokens = self.tokens + (self.text_tokens if self.kind in {"mmdit", "single"} else 0)
         size = self.hidden / self.num_heads
-        return (self.micro_batch, tokens, self.num_heads, size, keys or tokens)
+        heads = self.num_heads / self.context
+        return (self.micro_batch, tokens, heads, size, keys or tokens)
 
     def _attend(self) -> Iterator[Kernel]:
         elements = sum(self.streams) * self.hidden
@@ -164,9 +182,27 @@ class DiffusionBlock:
                 yield passes("compiled_add", elements, 2, self.hidden)
             else:
                 yield passes("joined_streams", elements, 2, self.hidden)
+        yield from self._turned(joined=two)
         yield Kernel(operator="full_attention_forward", shape=self._shape())
         if two and not self.fuses:
             yield passes("modulate", elements, 2, self.hidden)
+
+    def _turned(self, *, joined: bool = False) -> Iterator[Kernel]:
+        """Yield norms and rotation of queries and keys; compiled, the join does both.
+
+        In eager mode the rotation is in fp32: to it, the negated halves, joined, two products, a
+        sum, and back (diffusers' apply_rotary_emb).
+        """
+        if not self.normed_heads or (joined and self.fuses):
+            return
+        elements, size = sum(self.streams) * self.hidden, self.hidden // self.num_heads
+        for _ in ("queries", "keys"):
+            if self.fuses:
+                yield passes("compiled_norm", elements, 2, size)
+                continue
+            yield passes("head_norm", elements, 2, size)
+            for like, count in ROTATION:
+                yield passes(like, elements, count, self.hidden)
 
     def _attend_backward(self) -> Iterator[Kernel]:
         elements = sum(self.streams) * self.hidden
@@ -215,6 +251,7 @@ class DiffusionBlock:
         hidden, wide = self.hidden, self.ffn_width
         yield from self._modulated_norm(tokens)
         yield product(tokens, 3 * hidden + wide, hidden)
+        yield from self._turned()
         yield Kernel(operator="full_attention_forward", shape=self._shape())
         if self.fuses:
             yield passes("gelu", tokens * (hidden + wide), 2, hidden + wide)

@@ -69,6 +69,9 @@ MEMORY_SOURCE: Final = Source(citation=f"{H200}: 193 memory-bound operators", co
 ATTENTION_FORWARD: Final = {64: 0.47, 128: 0.65}
 ATTENTION_BACKWARD: Final = {64: 0.44, 128: 0.57}
 ATTENTION_HALF_TOKENS: Final = 450.0
+# Products inside a chunked scan, of the 16-bit peak: tiles of 64 to 128 a side between exponentials
+# and sums (assumed; the scan is then bound by what it moves on every GPU of the catalogue).
+SCAN_SHARE: Final = 0.2
 ATTENTION_SOURCE: Final = Source(citation=f"{H200}: 150 causal attentions", confidence="measured")
 
 
@@ -145,6 +148,11 @@ class Roofline:
         """Return the time of a weight update that moves *size_bytes*."""
         return size_bytes / (self.shares.optimizer * self.memory_bytes_per_s)
 
+    @property
+    def pointwise_bytes_per_s(self) -> float:
+        """What sums and activations move a second."""
+        return self.shares.pointwise * self.memory_bytes_per_s
+
     def _product_s(self, shape: tuple[float, float, float]) -> float:
         """Return the time of one product: its waves and ramp at the rate of a typical one."""
         time_s = ideal_s(shape, self.chip) * self.peak_flops / (self.matmul_flops * TYPICAL_EXCESS)
@@ -168,6 +176,8 @@ class Roofline:
         return size_bytes / (self.shares.pointwise * self.memory_bytes_per_s) + LAUNCH_S
 
     def _rate(self, operator: Operator, shares: dict[int, float]) -> float:
+        if operator.kind == "scan":
+            return SCAN_SHARE * self.attention_flops
         if operator.kind != "attention":
             return self.matmul_flops
         weight = min(1.0, max(0.0, (operator.head_dim - 64) / 64))
@@ -237,13 +247,14 @@ def costs(operators: Iterable[Operator], machine: Roofline, *, recompute: Recomp
             or (recompute == "selective" and core)
             or (recompute == "light" and operator.cheap)
         )
-        total += Costs(
+        one = Costs(
             forward_s=forward_s,
             backward_s=backward_s,
             recompute_s=forward_s if again else 0.0,
             attention_s=forward_s if core else 0.0,
             attention_backward_s=backward_s if core else 0.0,
         )
+        total += one if operator.share == 1 else one * operator.share
     return total
 
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from netloom.report.memory import held_line
 from netloom.step.memory import needed_bytes
 from netloom.step.software import switches_of, written_switch
-from netloom.units import SIZE, TIME, format_quantity
+from netloom.units import SIZE, TIME, format_count, format_quantity
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -51,6 +51,8 @@ def prediction_text(prediction: Prediction) -> RenderableType:
         "",
         Text(memory_line(step.memory)),
     ]
+    if prediction.seen:
+        parts += ["", Text(f"Seen: {prediction.seen}.", style="dim")]
     if not step.validity.inside:
         parts += ["", Text("Outside the range checked against measurements:", style="dim")]
         parts += [Padding(Text(f"- {d}", style="dim"), (0, 0, 0, 2)) for d in step.validity.doubts]
@@ -62,7 +64,7 @@ def title(prediction: Prediction) -> str:
     design, technology = prediction.network.design, prediction.network.technology
     job = prediction.scenario.job
     what = f"{job.model}{_tuned(job.trained.tuning)}"
-    return f"{what} on {design.num_gpus:,} GPUs, {technology.name}"
+    return f"{what} on {format_count(design.num_gpus, 'GPU')}, {technology.name}"
 
 
 def _tuned(tuning: Tuning) -> str:

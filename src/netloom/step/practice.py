@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from netloom.spec.software import GraphedModule, RecomputedModule
     from netloom.workload.flops import AttentionKernel
 
-__all__ = ["FlashVersion", "Kernels", "Practice"]
+__all__ = ["FlashVersion", "Kernels", "Practice", "ZeroWay"]
 
 Kernels = Literal["transformer-engine", "torch"]
+ZeroWay = Literal["sets", "second set", "compressed"]
 # What the parts of a layer with experts take of the host's launches. Router and sort: Qwen3 30B on
 # 16 H100 with HybridEP and both in graphs took 24.71 s (row bridge_ab-0004, not judged), 4.0 ms a
 # pass of a layer of which the GPU works 3.6: the host still launched for 3.1 of its 4.4. The rest
@@ -66,9 +67,12 @@ class Practice:
         is_submission: Whether it is that of a benchmark's submissions, which no other job runs.
         shards_weights: Whether ranks of its runs divide the weights (FSDP, ZeRO 2 and 3).
         zero_stages: The ZeRO stages that it has; ``plan`` searches no others.
+        zero_ways: Whether sets of ranks can share what ZeRO divides (HSDP), with a second set of
+            weights for the backward pass, or sent in fewer bits (ZeRO++).
         divides_context: Whether it can divide a sequence over ranks.
         gradient_bytes: Of one gradient as it is kept and reduced; None for the precision's own.
         parameter_bytes: Of one weight as it is held and gathered, master copies apart.
+        mxfp8_weights: Whether MXFP8 copies of weights are held alone, though 16 bits are gathered.
         recompute_modules: Computed again in the backward pass; None for what the job asks for.
         optimizer_offload: Share of the optimizer's state on the host.
         activation_offload: Layers of a stage whose activations the host keeps.
@@ -99,9 +103,11 @@ class Practice:
     is_submission: bool = False
     shards_weights: bool = False
     zero_stages: tuple[int, ...] = (0, 1, 2, 3)
+    zero_ways: frozenset[ZeroWay] = frozenset()
     divides_context: bool = True
     gradient_bytes: int | None = None
     parameter_bytes: int = WEIGHT_BYTES
+    mxfp8_weights: bool = False
     recompute_modules: tuple[RecomputedModule, ...] | None = None
     optimizer_offload: float = 0.0
     activation_offload: int = 0
@@ -118,6 +124,11 @@ class Practice:
             parameter_bytes=self.parameter_bytes,
             bucket_bytes=self.bucket_bytes,
         )
+
+    @property
+    def graphs_everything(self) -> bool:
+        """Whether graphs launch whole layers with experts."""
+        return self.cuda_graphs and self.graph_scope is None and not self.reads_counts
 
     def launch_s(self, *, moe: bool = False) -> float:
         """Return what the host needs to launch one pass of one layer."""

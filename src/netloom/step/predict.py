@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from netloom.compute.roofline import roofline
 from netloom.provenance import Source, Validity
 from netloom.spec.tuning import ALL_WEIGHTS
-from netloom.step.basis import exposed_waits, step_point
+from netloom.step.basis import exposed_waits, layers_of, step_point
 from netloom.step.efficiency import efficiency_validity
 from netloom.step.explain import Ingredients, explain
 from netloom.step.kinds import kind_shares
@@ -19,6 +19,7 @@ from netloom.step.schedule import Traffic, pipeline_of, schedule, slowest_of
 from netloom.step.software import practice_for, software_validity
 from netloom.step.stages import clock_of, stages_of
 from netloom.step.tuning import diffusion_validity, tuning_validity
+from netloom.step.zero import check_zero, zero_validity
 from netloom.validated.intervals import StepBasis
 from netloom.validated.near import step_doubts
 from netloom.validated.steps import step_range
@@ -36,7 +37,7 @@ from netloom.workload.sharding import PLAIN_WEIGHTS, trained_parameters
 from netloom.workload.transformer import transformer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from netloom.compute.roofline import Roofline
     from netloom.engines.base import Engine, Outcome
@@ -91,6 +92,7 @@ def predict(
     num_gpus = network.design.num_gpus
     plan = layout(job.parallel, node=network.node, num_gpus=num_gpus, placement=job.placement)
     check_model(model, plan)
+    check_zero(plan, software)
     batches = num_micro_batches(job.trained, plan)
     machine = roofline(network.gpu, job.trained.precision)
     left = residual_of(network.gpu) if residual is None else residual
@@ -192,6 +194,7 @@ def predict(
         & efficiency_validity(network.gpu, job.trained.precision, mfu=mfu)
         & _network_validity(network, outcomes, exposed_share)
         & memory_validity(held)
+        & zero_validity(plan)
         & tuning_validity(job.trained)
         & diffusion_validity(model, job.trained),
         basis=StepBasis(
@@ -226,8 +229,7 @@ def _updated_parameters(shape: Transformer, plan: Layout, tuning: Tuning) -> flo
     """Return the parameters that the fullest GPU updates."""
     ends = {0, plan.pipeline - 1}
     held = [trained_parameters(shape, plan, tuning, stage=stage) for stage in ends]
-    copies = plan.expert_data if plan.expert > 1 else plan.replicas
-    dense, experts = (plan.replicas, copies) if plan.zero else (1, 1)
+    dense, experts = (plan.sharers, plan.expert_sharers) if plan.zero else (1, 1)
     return max(one.dense / dense + one.experts / experts for one in held)
 
 
@@ -274,11 +276,33 @@ def job_validity(
             f"{plan.virtual_pipeline} equal chunks, with or without embedding and logits; steps "
             "were checked with equal ones, and most software takes no others."
         )
+    if shape.model.linear is not None:
+        doubts.append(
+            "Layers without attention were compared in one step (Qwen3-Next on B200); how long "
+            "Gated DeltaNet's scans take is from another, and those of Mamba-2 are counted alone."
+        )
+    if plan.expert > 1 and plan.expert_split > 1:
+        doubts.append("No step with experts both spread and divided (expert_tensor) was compared.")
     if plan.context > 1 and plan.context_exchange != "ring":
         doubts.append("No step whose context ranks gather keys and values was checked.")
     if plan.tensor > network.node.num_gpus:
         doubts.append("Tensor parallelism across nodes was checked and found 20 to 25 % too fast.")
-    return Validity(tuple(doubts)) & software_validity(practice, network.gpu, plan)
+    doubts += _straddling(plan)
+    return Validity(tuple(doubts)) & software_validity(
+        practice, network.gpu, plan, layers=layers_of(shape)
+    )
+
+
+def _straddling(plan: Layout) -> Iterator[str]:
+    """Yield a doubt for ranks that would fit in a node, but lie on two where nodes are filled."""
+    nodes = plan.gpus_per_node
+    for name, ranks in (("tensor", plan.tensor), ("expert", plan.expert_ranks)):
+        if 1 < ranks <= nodes < plan.num_gpus and nodes % ranks:
+            yield (
+                f"Groups of {ranks} {name} ranks do not fill nodes of {nodes} GPUs: some lie on "
+                f"two and cross the network, and others wait for them; 'gpus_per_node: "
+                f"{nodes // ranks * ranks}' keeps all of them inside."
+            )
 
 
 def _router_validity(shape: Transformer, training: Training) -> Validity:

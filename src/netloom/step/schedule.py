@@ -160,7 +160,7 @@ def layer_exposed_s(
     """
     waiting: dict[tuple[Axis, Window, Phase], float] = defaultdict(float)
     for item in traffic.communications:
-        if item.per == "layer" or (item.per == "moe-layer" and moe):
+        if item.per in {"layer", "moe-layer" if moe else "dense-layer"}:
             key = (item.axis, item.window, item.phase)
             waiting[key] = waiting[key] + item.each * traffic.time_s(item)
     exposed: dict[Axis, float] = defaultdict(float)

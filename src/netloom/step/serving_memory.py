@@ -12,7 +12,7 @@ from netloom.units import SIZE, format_quantity
 from netloom.workload.flops import ACTIVATION_BYTES
 from netloom.workload.parameters import embedding_parameters
 from netloom.workload.placement import stage_layers
-from netloom.workload.serving import cache_bytes_of_rank
+from netloom.workload.serving import request_bytes_of_rank
 from netloom.workload.sharding import stage_parameters
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def check_serving_memory(
 
 def _stage(shape: Transformer, plan: Layout, load: Load, *, stage: int, gpu: Gpu) -> ServingMemory:
     layers = stage_layers(shape.model.num_layers, plan.pipeline)[stage]
-    one_bytes = load.length * layers * cache_bytes_of_rank(shape, plan.tensor)
+    one_bytes = layers * request_bytes_of_rank(shape, plan.tensor, length=load.length)
     weights_bytes = _weights_bytes(shape, plan, load.weight_bytes, stage=stage)
     activations_bytes = _activations_bytes(shape, plan, load.tokens)
     fixed_bytes = weights_bytes + activations_bytes + RESERVED_BYTES
@@ -142,12 +142,11 @@ def _activations_bytes(shape: Transformer, plan: Layout, tokens: int) -> float:
     heads = shape.query_width / plan.tensor + shape.kv_width_of_rank(plan.tensor)
     block = shape.num_ffn_matrices * model.ffn_hidden / plan.tensor
     if shape.num_moe_layers:
-        ranks = 1 if plan.expert > 1 else plan.tensor
-        routed = model.experts_per_token * (
-            2 * model.hidden + shape.num_ffn_matrices * model.expert_hidden / ranks
-        )
+        inner = shape.num_ffn_matrices * model.expert_hidden / plan.expert_split
+        routed = model.experts_per_token * (2 * shape.expert_input + inner)
         block = max(block, routed / (plan.tensor if plan.sequence_parallel else 1))
-    return ACTIVATION_BYTES * tokens * (LIVE_STREAMS * model.hidden + max(heads, block))
+    state = 0.0 if model.linear is None else model.linear.projected / plan.tensor
+    return ACTIVATION_BYTES * tokens * (LIVE_STREAMS * model.hidden + max(heads, block, state))
 
 
 def _show(size_bytes: float) -> str:

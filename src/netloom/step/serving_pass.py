@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from netloom.provenance import Validity, Why
+from netloom.step.low_latency import low_latency_exchange
+from netloom.workload.collective import Axis
 from netloom.workload.placement import stage_layers
 from netloom.workload.serving import (
     end_communications,
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from netloom.compute.roofline import Roofline
     from netloom.engines.base import Engine, Outcome
     from netloom.fabric.network import Network
-    from netloom.workload.collective import Axis
     from netloom.workload.communication import Communication
     from netloom.workload.flops import Operator
     from netloom.workload.placement import Layout
@@ -51,6 +52,18 @@ class ServingMachine:
         """Return each communication with how long its collective takes."""
         return tuple((item, self.engine.run(item.collective, self.network)) for item in items)
 
+    def exchanged(
+        self, items: Iterable[Communication], *, low_latency: bool
+    ) -> tuple[tuple[Communication, Outcome], ...]:
+        """Return the traffic of a layer; *low_latency* kernels bring tokens to their experts."""
+        found = []
+        for item in items:
+            if low_latency and item.axis is Axis.EXPERT:
+                found.append((item, low_latency_exchange(item.collective, self.network)))
+            else:
+                found += self.ask((item,))
+        return tuple(found)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassDuration:
@@ -60,7 +73,7 @@ class PassDuration:
         stages_s: Each stage's computation and communication, first to last.
         hop_s: From one stage to the next.
         compute_s: Of all stages together.
-        communication_s: Of all stages together, by axis; nothing hides it.
+        communication_s: Of all stages together, by axis, hidden or not.
         num_layers: Of each stage.
     """
 
@@ -99,6 +112,7 @@ class _Block:
     name: str
     times: tuple[tuple[Operator, float], ...]
     traffic: tuple[tuple[Communication, Outcome], ...]
+    overlaps: bool = False
 
     @property
     def compute_s(self) -> float:
@@ -106,7 +120,11 @@ class _Block:
 
     @property
     def waiting_s(self) -> float:
-        return sum(item.each * outcome.duration_s for item, outcome in self.traffic)
+        """What shows of the traffic: what the other half of the batch hides, is no wait."""
+        hidden = [pair for pair in self.traffic if self.overlaps and pair[0].axis is Axis.EXPERT]
+        beside_s = sum(item.each * outcome.duration_s for item, outcome in hidden)
+        whole_s = sum(item.each * outcome.duration_s for item, outcome in self.traffic)
+        return whole_s - min(beside_s, self.compute_s)
 
     def why(self, count: int) -> Why:
         operators = tuple(
@@ -177,11 +195,7 @@ def _blocks(
         ("expert layer", True, shape.num_moe_layers),
     ):
         if num:
-            found[name] = _Block(
-                name,
-                _timed(serving_operators(shape, plan, work, moe=moe), machine.layers),
-                machine.ask(layer_communications(shape, plan, work, moe=moe)),
-            )
+            found[name] = _layer(name, shape, plan, work, machine, moe=moe)
     found["embedding"] = _Block(
         "embedding",
         _timed(first_operators(shape, plan, work), machine.logits),
@@ -195,8 +209,27 @@ def _blocks(
     return found
 
 
+def _layer(
+    name: str, shape: Transformer, plan: Layout, work: Pass, machine: ServingMachine, *, moe: bool
+) -> _Block:
+    """Return a layer; where halves of the batch hide each other's exchange, of both halves."""
+    halves = 2 if moe and plan.expert_overlap and work.requests > 1 else 1
+    part = replace(work, requests=-(-work.requests // halves))
+    times = _timed(serving_operators(shape, plan, part, moe=moe), machine.layers)
+    traffic = machine.exchanged(
+        layer_communications(shape, plan, part, moe=moe),
+        low_latency=work.is_decode and plan.expert_dispatch == "deepep",
+    )
+    return _Block(
+        name,
+        tuple((one, halves * time_s) for one, time_s in times),
+        tuple((replace(item, each=halves * item.each), outcome) for item, outcome in traffic),
+        overlaps=halves > 1,
+    )
+
+
 def _timed(operators: Sequence[Operator], gpu: Roofline) -> tuple[tuple[Operator, float], ...]:
-    return tuple((one, gpu.forward_s(one)) for one in operators)
+    return tuple((one, one.share * gpu.forward_s(one)) for one in operators)
 
 
 def _contents(

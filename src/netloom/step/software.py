@@ -13,7 +13,7 @@ from netloom.spec.quantity import write_quantity
 from netloom.spec.software import PRACTICES
 from netloom.step.practice import Practice
 from netloom.step.residual import generation_of
-from netloom.units import SHARE, SIZE
+from netloom.units import SHARE, SIZE, TIME
 from netloom.validated.steps import (
     SoftwareOn,
     checked_software,
@@ -45,6 +45,7 @@ __all__ = [
 # Whose shares of hidden traffic stand in where software that overlaps nothing is told to overlap.
 _OVERLAPPING: Final = "megatron-core-2024"
 _TYPE_BYTES: Final = {"fp32": 4, "bf16": 2, "fp8": 1}
+_FIELDS: Final = {"expert_launch_s": "host_experts_s"}
 _FLASH: Final[Mapping[AttentionVersion, FlashVersion]] = {"flash-1": 1, "flash-2": 2, "flash-3": 3}
 
 
@@ -123,20 +124,26 @@ def departures(practice: Practice, gpu: Gpu) -> dict[str, str]:
     return {name: str(value) for name, value in told.items() if value != named[name]}
 
 
-def software_validity(practice: Practice, gpu: Gpu, plan: Layout) -> Validity:
-    """Return whether steps of the software on such GPUs were met, switched as it is."""
+def software_validity(
+    practice: Practice, gpu: Gpu, plan: Layout, *, layers: str = "dense"
+) -> Validity:
+    """Return whether steps of the software on such GPUs were met, switched as it is.
+
+    Of mixtures, dense steps or those of other mixtures: their kinds are judged by their own rows.
+    """
     here = SoftwareOn(practice.name, generation_of(gpu))
     kind = gpu.name if here.generation == gpu.name.lower() else gpu.architecture
-    if here in met_software():
+    if here in met_software() | met_software(layers):
         return _switched_validity(practice, gpu, plan, kind)
-    found = checked_software().get(here)
+    found = checked_software(layers).get(here) or checked_software().get(here)
     if found is not None:
         doubt = (
             f"Steps of {practice.title} on {kind} GPUs were compared and not met: "
             f"{found.rows} came out {found.median_pct:.0f} % off in the median."
         )
     else:
-        others = sorted(pair.name for pair in met_software() if pair.generation == here.generation)
+        met = met_software() | met_software(layers)
+        others = sorted(pair.name for pair in met if pair.generation == here.generation)
         known = f"; software that was met there: {', '.join(others)}" if others else ""
         doubt = f"No step of {practice.title} on {kind} GPUs was compared{known}."
     return Validity((doubt,))
@@ -168,6 +175,8 @@ def _matters(switch: str, plan: Layout) -> bool:
             return plan.pipeline > 1
         case "data_overlap" | "bucket_bytes" | "gradient_type":
             return plan.replicas > 1
+        case "expert_launch_s":
+            return plan.expert > 1
         case "manual_gc":
             return False  # no step differs by it here
         case _:
@@ -177,10 +186,12 @@ def _matters(switch: str, plan: Layout) -> bool:
 def written_switch(name: str, value: Any) -> str:
     """Return a switch as a scenario writes it."""
     if value is None:
-        return f"{name.removesuffix('_bytes')} left out"
+        return f"{name.removesuffix('_bytes').removesuffix('_s')} left out"
     match name:
         case "bucket_bytes":
             return f"bucket: {write_quantity(value, SIZE)}"
+        case "expert_launch_s":
+            return f"expert_launch: {write_quantity(value, TIME)}"
         case "optimizer_offload":
             return f"{name}: {write_quantity(value, SHARE)}"
         case "recompute_modules":
@@ -207,7 +218,7 @@ def _changed(practice: Practice, switch: str, value: Any) -> dict[str, Any]:
         case "gradient_type" | "parameter_type":
             return {switch.replace("type", "bytes"): _TYPE_BYTES[value]}
         case _:
-            return {switch: value}
+            return {_FIELDS.get(switch, switch): value}
 
 
 def switches_of(practice: Practice) -> dict[str, Any]:
@@ -228,6 +239,7 @@ def switches_of(practice: Practice) -> dict[str, Any]:
         "attention": "unfused" if practice.attention == "unfused" else fused,
         "cuda_graphs": practice.cuda_graphs,
         "graph_scope": None if scope is None else list(scope),
+        "expert_launch_s": practice.host_experts_s,
         "gradient_type": None if gradient is None else types[gradient],
         "parameter_type": types[practice.parameter_bytes],
         "recompute_modules": None if modules is None else list(modules),

@@ -186,6 +186,18 @@ class OperatorTimes:
         waits_s: float = (gpu_s**4 + launch_s**4) ** 0.25 - gpu_s
         return waits_s
 
+    def _paced(self, operator: Operator) -> tuple[float, float]:
+        """Return each pass over what its bytes need, where its instructions take longer.
+
+        Graphs of whole layers hold fused kernels in their place (Transformer Engine's clamped
+        activation; assumed).
+        """
+        if operator.paces is None or self.practice.graphs_everything:
+            return 1.0, 1.0
+        rate = self.machine.pointwise_bytes_per_s
+        forward, backward = operator.paces
+        return max(1.0, rate / forward), max(1.0, rate / backward)
+
     def _slowed(self, operator: Operator) -> Operator:
         """Return *operator* with the work that older kernels make of it."""
         match operator.kind:
@@ -198,10 +210,11 @@ class OperatorTimes:
                 )
             case "pointwise" | "norm":
                 slower = 1.0 if self.practice.fused else self.residual.unfused
+                forward, backward = self._paced(operator)
                 return replace(
                     operator,
-                    size_bytes=slower * operator.size_bytes,
-                    backward_bytes=slower * operator.backward_bytes,
+                    size_bytes=slower * forward * operator.size_bytes,
+                    backward_bytes=slower * backward * operator.backward_bytes,
                 )
             case _:
                 return operator

@@ -52,6 +52,8 @@ def diffusion_validity(model: Model, training: Training) -> Validity:
             remedy=f"set stride: {blocks.stride} and frame_stride: {blocks.frame_stride}",
         )
     doubts = ["No step of a diffusion model was measured; their blocks were, on one H200."]
+    if training.tuning.is_low_rank:
+        doubts.append("No low-rank fine-tuning of a diffusion model was compared.")
     if sample is None or not sample.encode:
         doubts.append("Text and image encoders are taken to have run before.")
     elif blocks.encoder_flops_per_pixel is None:

@@ -187,11 +187,12 @@ def _dense() -> list[StepRow]:
 
 
 @cache
-def checked_software() -> dict[SoftwareOn, Spread]:
-    """Return how far dense steps of each software on each GPU generation came out."""
+def checked_software(layers: str = "dense") -> dict[SoftwareOn, Spread]:
+    """Return how far steps of each software on each GPU generation came out, by kind of layers."""
     rows: defaultdict[SoftwareOn, list[StepRow]] = defaultdict(list)
-    for row in _dense():
-        rows[SoftwareOn(row.point.software, row.point.generation)].append(row)
+    for row in judged_rows():
+        if row.point.layers == layers:
+            rows[SoftwareOn(row.point.software, row.point.generation)].append(row)
     return {pair: _spread(some) for pair, some in rows.items()}
 
 
@@ -206,11 +207,11 @@ def checked_switches() -> dict[SoftwareOn, frozenset[Departures]]:
 
 
 @cache
-def met_software() -> frozenset[SoftwareOn]:
-    """Return the software that dense steps were met of, by GPU generation."""
+def met_software(layers: str = "dense") -> frozenset[SoftwareOn]:
+    """Return the software that steps of such layers were met of, by GPU generation."""
     return frozenset(
         pair
-        for pair, spread in checked_software().items()
+        for pair, spread in checked_software(layers).items()
         if spread.rows >= MIN_ROWS_OF_SOFTWARE and spread.median_pct <= MAX_MEDIAN_PCT
     )
 

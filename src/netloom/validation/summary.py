@@ -20,8 +20,9 @@ from netloom.validated.intervals import exposed_range
 from netloom.validation.collectives.cells import BANDS, GOALS, band_of, group_of
 from netloom.validation.collectives.suite import FAR_OFF_PCT, shipped_rows, validate_collectives
 from netloom.validation.steps.cases import cases_of
+from netloom.validation.steps.contradicted import contradicted
 from netloom.validation.steps.coverage import interval_widths
-from netloom.validation.steps.fitted import FITTED, contradicted
+from netloom.validation.steps.fitted import FITTED
 from netloom.validation.steps.suite import predict_case, shipped_step_rows
 from netloom.workload.flops import step_flops
 from netloom.workload.placement import layout, num_micro_batches

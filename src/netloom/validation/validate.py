@@ -14,6 +14,7 @@ from netloom.results.plain import to_plain
 from netloom.results.progress import counter
 from netloom.results.table import Table
 from netloom.results.tabular import Tabular
+from netloom.validation.chips.suite import ChipSuite, validate_chips
 from netloom.validation.collectives import suite as collectives
 from netloom.validation.collectives.suite import SuiteResult
 from netloom.validation.fct import suite as fct
@@ -24,8 +25,10 @@ from netloom.validation.layers import suite as layers
 from netloom.validation.layers.suite import LayerSuite
 from netloom.validation.memory.measured import read_memory_rows, shipped_memory_rows
 from netloom.validation.memory.suite import MemorySuite, validate_memory
+from netloom.validation.span.suite import SpanSuite, validate_span
 from netloom.validation.steps import suite as steps
 from netloom.validation.steps.suite import StepSuite
+from netloom.validation.tune.suite import validate_tune
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,12 +41,17 @@ if TYPE_CHECKING:
 
 __all__ = ["QUICK_SUITES", "SUITES", "AnySuite", "Validation", "validate"]
 
-AnySuite: TypeAlias = SuiteResult | LayerSuite | StepSuite | MemorySuite | FctSuite
+AnySuite: TypeAlias = (
+    SuiteResult | LayerSuite | StepSuite | MemorySuite | FctSuite | SpanSuite | ChipSuite
+)
 
 QUICK_SUITES: Final = ("collectives", "layers", "gpu-steps", "steps", "memory")
+SPAN_SUITE: Final = "span"  # checks of formulas: no errors to sum over, so not among all
+CHIP_SUITE: Final = "chips"  # signs and sizes of published effects, likewise
 TIMED_SUITES: Final = ("layers", "gpu-steps")  # they take a calibration
 LONG_SUITE: Final = "fct"  # it simulates for minutes
-SUITES: Final = (*QUICK_SUITES, LONG_SUITE)
+TUNE_SUITE: Final = "tune"  # packets for half a minute, with --long for several
+SUITES: Final = (*QUICK_SUITES, SPAN_SUITE, CHIP_SUITE, TUNE_SUITE, LONG_SUITE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +112,8 @@ def validate(  # noqa: PLR0913  (a facade: what the command line takes)
         suite: One of :data:`SUITES`; default: all that take seconds.
         data: Your own measurements, a CSV file in the columns of the suite's shipped tables.
         calibration: What ``calibrate`` wrote on the GPU that *data* was measured on.
-        long: Of ``fct``, the cases that take many minutes each, and no others.
+        long: Of ``fct``, the cases that take many minutes each, and no others; of ``tune``, more
+            seeds and trials.
         catalog: The parts; default: the shipped ones.
         on_progress: Told how much is done, and how much there is.
         announce: Told how long a long suite takes, before it begins.
@@ -123,6 +132,15 @@ def validate(  # noqa: PLR0913  (a facade: what the command line takes)
     if suite == LONG_SUITE:
         found: AnySuite = _fct(own, long=long, on_progress=on_progress, announce=announce)
         return Validation(suites={suite: found}, asked=suite)
+    if suite == SPAN_SUITE:
+        rows = validate_span(catalog or load_catalog(), on_progress=on_progress)
+        return Validation(suites={suite: rows}, asked=suite)
+    if suite == CHIP_SUITE:
+        checked = validate_chips(catalog or load_catalog(), on_progress=on_progress)
+        return Validation(suites={suite: checked}, asked=suite)
+    if suite == TUNE_SUITE:
+        tuned = validate_tune(long=long, on_progress=on_progress)
+        return Validation(suites={suite: tuned}, asked=suite)
     names = (suite,) if suite else QUICK_SUITES
     advance = counter(on_progress, len(names))
     device = None if calibration is None else Path(calibration)
@@ -142,10 +160,14 @@ def _check(suite: str, data: Path | None, *, long: bool) -> None:
         raise SpecError(
             option="--data", what=f"say which suite {data} belongs to: {', '.join(SUITES)}"
         )
-    if long and (suite != LONG_SUITE or data is not None):
+    if data is not None and suite in {SPAN_SUITE, CHIP_SUITE, TUNE_SUITE}:
+        raise SpecError(
+            option="--data", what=f"{suite} takes no data", remedy="leave it out: its rows ship"
+        )
+    if long and (suite not in {LONG_SUITE, TUNE_SUITE} or data is not None):
         raise SpecError(
             option="--long",
-            what="the long cases are shipped ones of fct",
+            what="the long cases are shipped ones of fct and tune",
             remedy="say: netloom validate fct --long",
         )
 
@@ -221,6 +243,30 @@ def _plain_suite(result: AnySuite, *, rows: bool) -> dict[str, Any]:
         shown.pop("curves", None)
         return shown
     # Collectives name their unit; the plain keys are those of every suite.
+    if isinstance(result, ChipSuite):
+        shown["per_row"] = [
+            {
+                "measured": row["expected"],
+                "error_pct": one.error_pct,
+                "inside": one.counted,
+                "ok": one.ok,
+                "direction_ok": one.direction_ok,
+                **row,
+            }
+            for row, one in zip(each, result.per_row, strict=True)
+        ]
+        return shown
+    if isinstance(result, SpanSuite):
+        shown["per_row"] = [
+            {
+                "measured": row["expected"],
+                "error_pct": one.error_pct,
+                "inside": one.ok is not None,
+                **row,
+            }
+            for row, one in zip(each, result.per_row, strict=True)
+        ]
+        return shown
     shown["per_row"] = [
         {"measured": row.get("measured_gbps"), "predicted": row.get("predicted_gbps"), **row}
         for row in each

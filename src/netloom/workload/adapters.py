@@ -11,6 +11,7 @@ from netloom.workload.parameters import LayerParameters
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from netloom.parts.diffusion import Diffusion
     from netloom.spec.tuning import AdaptedModule, Tuning
     from netloom.workload.operator import Operator
     from netloom.workload.transformer import Transformer
@@ -30,6 +31,12 @@ MODULE_OF: Final[Mapping[str, AdaptedModule]] = {
     "ffn out": "linear_fc2",
     "experts out": "linear_fc2",
     "shared experts out": "linear_fc2",
+    # Of diffusion models; a single block's two products do what four modules do elsewhere.
+    "cross query": "linear_qkv",
+    "cross key-value": "linear_qkv",
+    "cross projection": "linear_proj",
+    "single in": "linear_qkv",
+    "single out": "linear_proj",
 }
 _BYTES: Final = 2  # low-rank matrices and what passes between them stay in 16 bits
 # Of the four bytes that a cast moves, without the transpose, which only gradients of matrices need.
@@ -50,15 +57,15 @@ def adapter_parameters(
         tuning: Rank, and which matrices.
         moe: Whether the layer has experts.
         active: Only those that one token meets.
-
-    Raises:
-        SpecError: *shape* is a diffusion model's.
     """
     model = shape.model
     if model.diffusion is not None:
+        matrices = tuple(_diffusion(shape, model.diffusion))
+        return LayerParameters(shared=_sides(tuning, matrices), replicated=0)
+    if model.linear is not None or model.expert_latent:
         raise SpecError(
             key="job.training.tuning",
-            what=f"low-rank fine-tuning of diffusion models ({model.name}) is not modelled",
+            what=f"low-rank fine-tuning of hybrid models ({model.name}) is not modelled",
             remedy="use sft",
         )
     if not moe:
@@ -94,6 +101,22 @@ def _attention(shape: Transformer) -> Iterator[tuple[AdaptedModule, int, int]]:
     yield "linear_qkv", latent, model.hidden
     yield "linear_qkv", shape.query_width, model.query_rank or model.hidden
     yield "linear_qkv", keys_values, model.kv_rank
+
+
+def _diffusion(shape: Transformer, blocks: Diffusion) -> Iterator[tuple[AdaptedModule, int, int]]:
+    """Yield the matrices of a block of each stream, attention to the text, and singles."""
+    hidden, wide = shape.model.hidden, shape.model.ffn_hidden
+    for _ in range(blocks.num_streams):
+        yield "linear_qkv", 3 * hidden, hidden
+        yield "linear_proj", hidden, hidden
+        yield from _block(shape, wide)
+    if blocks.kind == "cross":
+        yield "linear_qkv", hidden, hidden
+        yield "linear_qkv", 2 * hidden, hidden
+        yield "linear_proj", hidden, hidden
+    for _ in range(blocks.num_singles):
+        yield "linear_qkv", 3 * hidden + wide, hidden
+        yield "linear_proj", hidden, hidden + wide
 
 
 def _block(shape: Transformer, width: int) -> tuple[tuple[AdaptedModule, int, int], ...]:

@@ -30,6 +30,7 @@ class ExchangePlan:
         orders: Returns the rings to use, each with the endpoints in the order it visits them.
         slices: Pieces that are forwarded on their own; None for the collective's own number.
         in_flight: Messages a rank has on their way at a time; 0 for all at once.
+        distances: Distances of an all-to-all that are sent, each for those around it; 0 for all.
     """
 
     group: NDArray[np.int64]
@@ -37,6 +38,7 @@ class ExchangePlan:
     orders: Callable[[], Sequence[NDArray[np.int64]]]
     slices: int | None = None
     in_flight: int = 0
+    distances: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["Communication", "Per", "Phase", "Window"]
 
 Phase = Literal["forward", "backward", "recompute"]
-Per = Literal["layer", "moe-layer", "chunk", "step"]
+Per = Literal["layer", "moe-layer", "dense-layer", "chunk", "step"]
 
 
 class Window(StrEnum):

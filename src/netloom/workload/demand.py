@@ -14,12 +14,18 @@ from netloom.workload.collective import Axis, Collective, CollectiveKind
 from netloom.workload.communication import Communication, Per, Phase, Window
 from netloom.workload.diffusion import text_rows
 from netloom.workload.flops import ACTIVATION_BYTES, Shard
-from netloom.workload.placement import axis_group, pair, stage_layers
+from netloom.workload.placement import (
+    axis_group,
+    expert_ranks_group,
+    expert_tensor_group,
+    pair,
+    stage_layers,
+)
 from netloom.workload.recomputation import repeated_traffic
 from netloom.workload.sharding import PLAIN_WEIGHTS, data_communications, stage_dense_layers
 
 if TYPE_CHECKING:
-    from netloom.spec.scenario import Training
+    from netloom.spec.scenario import RouterChoice, Training
     from netloom.workload.placement import Layout
     from netloom.workload.recomputation import Modules
     from netloom.workload.sharding import WeightFormat
@@ -105,6 +111,7 @@ def demand(  # noqa: PLR0913  (model, plan and training, and what the software m
     units: dict[Per, int] = {
         "layer": num_micro_batches * layers,
         "moe-layer": num_micro_batches * moe,
+        "dense-layer": num_micro_batches * (layers - moe),
         "chunk": num_micro_batches * plan.virtual_pipeline,
         "step": 1,
     }
@@ -164,8 +171,10 @@ def shard_of(plan: Layout, training: Training) -> Shard:
         tensor=plan.tensor,
         context=plan.context,
         expert=plan.expert,
+        expert_tensor=plan.expert_tensor,
         sequence_parallel=plan.sequence_parallel,
         router_imbalance=training.router_imbalance,
+        router_choice=training.router_choice,
         expert_capacity=training.expert_capacity,
         tuning=training.tuning,
         span=training.packed_sequence,
@@ -200,37 +209,60 @@ def _tensor(
 
     def between_halves(
         phase: Phase, kind: CollectiveKind, window: Window, each: int = shape.num_halves
-    ) -> Communication:
-        return Communication(
-            axis=Axis.TENSOR,
-            purpose=f"activations of a layer, {phase}",
-            phase=phase,
-            collective=Collective(
-                kind=kind,
-                size_bytes=gathered if kind is CollectiveKind.ALL_GATHER else size,
-                group=group,
-            ),
-            each=num_again if phase == "recompute" else each,
-            per="layer",
-            window=window,
-        )
+    ) -> list[Communication]:
+        wanted = num_again if phase == "recompute" else each
+        return [
+            Communication(
+                axis=Axis.TENSOR,
+                purpose=f"activations of a layer, {phase}",
+                phase=phase,
+                collective=Collective(
+                    kind=kind,
+                    size_bytes=gathered if kind is CollectiveKind.ALL_GATHER else size,
+                    group=group,
+                ),
+                each=count,
+                per=per,
+                window=window,
+            )
+            for per, count in _of_kinds(shape, plan, wanted)
+            if count
+        ]
 
     phases = _phases(again=num_again > 0)
     thin = _low_rank(plan, shard, phases)
     if not plan.sequence_parallel:
         reduce = CollectiveKind.ALL_REDUCE
-        return [between_halves(phase, reduce, Window.NONE) for phase in phases] + thin
+        found = [between_halves(phase, reduce, Window.NONE) for phase in phases]
+        return [one for items in found for one in items] + thin
     gather, scatter = CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER
     both = [
-        between_halves(phase, kind, Window.TENSOR) for phase in phases for kind in (gather, scatter)
+        one
+        for phase in phases
+        for kind in (gather, scatter)
+        for one in between_halves(phase, kind, Window.TENSOR)
     ]
     tuning = training.tuning
     again = shape.num_halves
     if tuning.is_low_rank:
         again = tuning.adapts("linear_qkv") + tuning.adapts("linear_fc1")
     if again:
-        both.append(between_halves("backward", gather, Window.PRODUCT, again))
+        both += between_halves("backward", gather, Window.PRODUCT, again)
     return both + thin
+
+
+def _of_kinds(shape: Transformer, plan: Layout, halves: int) -> tuple[tuple[Per, int], ...]:
+    """Return how many of a layer's *halves* tensor ranks meet in, by kind of layer.
+
+    Tokens that are divided between tensor ranks go to their experts as they are: of a layer with
+    experts only the attention, and experts that all tokens visit, need them together
+    (Megatron-Core, MoELayer).
+    """
+    apart = plan.sequence_parallel and shape.num_moe_layers > 0
+    if not apart or shape.model.num_shared_experts:
+        return (("layer", halves),)
+    every = max(0, halves - 1)
+    return (("layer", every), ("dense-layer", halves - every))
 
 
 def _low_rank(plan: Layout, shard: Shard, phases: tuple[Phase, ...]) -> list[Communication]:
@@ -272,11 +304,12 @@ def _context(
     """
     if plan.context == 1:
         return []
+    beside = _exchanged_heads(shape, plan, shard, phases)
     if plan.context_exchange == "all-gather":
-        return _gathered_context(shape, plan, shard, phases)
+        return _gathered_context(shape, plan, shard, phases) + beside
     block = Collective(
         kind=CollectiveKind.SEND_RECV,
-        size_bytes=ACTIVATION_BYTES * shard.tokens * shape.kv_width_of_rank(plan.tensor),
+        size_bytes=_keys_bytes(shape, plan, shard),
         group=pair(axis_group(plan, Axis.CONTEXT)),
     )
     return [
@@ -290,13 +323,50 @@ def _context(
             window=Window.ATTENTION,
         )
         for phase in phases
+    ] + beside
+
+
+def _keys_bytes(shape: Transformer, plan: Layout, shard: Shard) -> float:
+    """Return one rank's keys and values of a layer, the mean of layers with attention or not."""
+    share = shape.num_attention_layers / shape.model.num_layers
+    return share * ACTIVATION_BYTES * shard.tokens * shape.kv_width_of_rank(plan.tensor)
+
+
+def _exchanged_heads(
+    shape: Transformer, plan: Layout, shard: Shard, phases: tuple[Phase, ...]
+) -> list[Communication]:
+    """Return what layers that pass a state along exchange between context ranks.
+
+    Each rank runs the whole sequence of some heads: an all-to-all of what the first product made,
+    and one of the scan's output (Megatron-Core, mamba_context_parallel); backward the same.
+    """
+    mixer = shape.model.linear
+    if mixer is None:
+        return []
+    share = shape.num_linear_layers / shape.model.num_layers
+    return [
+        Communication(
+            axis=Axis.CONTEXT,
+            purpose=f"{what} of layers without attention, {phase}",
+            phase=phase,
+            collective=Collective(
+                kind=CollectiveKind.ALL_TO_ALL,
+                size_bytes=share * ACTIVATION_BYTES * shard.tokens * width / plan.tensor,
+                group=axis_group(plan, Axis.CONTEXT),
+            ),
+            each=1,
+            per="layer",
+            window=Window.NONE,
+        )
+        for what, width in (("inputs", mixer.projected), ("outputs", mixer.inner))
+        for phase in phases
     ]
 
 
 def _gathered_context(
     shape: Transformer, plan: Layout, shard: Shard, phases: tuple[Phase, ...]
 ) -> list[Communication]:
-    size_bytes = ACTIVATION_BYTES * shard.tokens * shape.kv_width_of_rank(plan.tensor)
+    size_bytes = _keys_bytes(shape, plan, shard)
 
     def exchange(kind: CollectiveKind, phase: Phase, what: str) -> Communication:
         return Communication(
@@ -322,19 +392,21 @@ def _expert(
     shape: Transformer, plan: Layout, shard: Shard, phases: tuple[Phase, ...]
 ) -> list[Communication]:
     """Return dispatch and combine of a MoE layer, each way."""
-    if not shape.num_moe_layers or plan.expert == 1:
+    gathers = shard.expert_gathered > 1
+    if not shape.num_moe_layers or not (plan.expert > 1 or gathers):
         return []
     if plan.expert_dispatch == "all-gather":
         return _gathered_tokens(shape, plan, shard, phases)
-    group = axis_group(plan, Axis.EXPERT)
     sent = shard.split_tokens * shape.model.experts_per_token
-    copies = sent
-    if plan.expert_dispatch in {"deepep", "hybridep"}:
-        most = MOST_NODES if shape.model.grouped_router else group.num_nodes
-        copies *= once_per_node(shape.model.experts_per_token, group.num_nodes, most=most)
+    if plan.expert_dispatch == "all-to-all":
+        group, copies = axis_group(plan, Axis.EXPERT), sent
+        beside = _shared_experts(shape, plan, shard, phases) if gathers else []
+    else:
+        group, beside = expert_ranks_group(plan), []
+        copies = sent * dispatched_share(shape, plan, choice=shard.router_choice)
     exchange = Collective(
         kind=CollectiveKind.ALL_TO_ALL,
-        size_bytes=ACTIVATION_BYTES * copies * shape.model.hidden,
+        size_bytes=ACTIVATION_BYTES * copies * shape.expert_input,
         group=group,
         skew=shard.expert_load(sent * plan.expert),
     )
@@ -349,6 +421,54 @@ def _expert(
             window=Window.LAYER if plan.expert_overlap else Window.NONE,
         )
         for phase in phases
+    ] + beside
+
+
+def dispatched_share(shape: Transformer, plan: Layout, *, choice: RouterChoice = "any") -> float:
+    """Return what DeepEP and HybridEP send over a copy for each of a token's experts.
+
+    Once to each node. Inside one node DeepEP sends once to each GPU that holds some of them
+    (get_dispatch_layout, is_token_in_rank), HybridEP a copy for each: its kernel writes them in
+    the experts' order. Neighbours share as few nodes or GPUs as can hold them.
+    """
+    model, group = shape.model, expert_ranks_group(plan)
+    chosen, inside = model.experts_per_token, group.num_nodes == 1
+    if inside and plan.expert_dispatch == "hybridep":
+        return float(plan.expert_split)
+    places = plan.expert if inside else group.num_nodes
+    each = float(plan.expert_split) if inside else 1.0
+    if choice == "neighbours":
+        return each * max(1.0, chosen * places / model.num_experts) / chosen
+    most = MOST_NODES if model.grouped_router and not inside else places
+    return each * once_per_place(chosen, places, most=most)
+
+
+def _shared_experts(
+    shape: Transformer, plan: Layout, shard: Shard, phases: tuple[Phase, ...]
+) -> list[Communication]:
+    """Return what ranks that share each expert gather before its products and sum after them.
+
+    The tokens at the experts, one for each that a token visits (Megatron-Core,
+    MoEAlltoAllTokenDispatcher); backward the two change places.
+    """
+    sent = shard.split_tokens * shape.model.experts_per_token * plan.expert_split
+    load = shard.expert_load(shard.split_tokens * shape.model.experts_per_token * plan.expert)
+    return [
+        Communication(
+            axis=Axis.TENSOR,
+            purpose=f"tokens at divided experts, {phase}",
+            phase=phase,
+            collective=Collective(
+                kind=kind,
+                size_bytes=ACTIVATION_BYTES * sent * load * shape.expert_input,
+                group=expert_tensor_group(plan),
+            ),
+            each=1,
+            per="moe-layer",
+            window=Window.NONE,
+        )
+        for phase in phases
+        for kind in (CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER)
     ]
 
 
@@ -359,8 +479,8 @@ def _gathered_tokens(
 
     Megatron-Core's MoEAllGatherTokenDispatcher; backward the two change places.
     """
-    size_bytes = ACTIVATION_BYTES * shard.split_tokens * plan.expert * shape.model.hidden
-    group = axis_group(plan, Axis.EXPERT)
+    size_bytes = ACTIVATION_BYTES * shard.split_tokens * plan.expert_ranks * shape.expert_input
+    group = expert_ranks_group(plan)
     kinds = (CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER)
     return [
         Communication(
@@ -377,8 +497,8 @@ def _gathered_tokens(
     ]
 
 
-def once_per_node(num_chosen: int, num_nodes: int, *, most: int | None = None) -> float:
-    """Return the copies of a token that leave its node over those of one for each expert.
+def once_per_place(num_chosen: int, num_nodes: int, *, most: int | None = None) -> float:
+    """Return the copies of a token, one to each node that it visits, over one for each expert.
 
     A token's experts are on n (1 - (1 - 1/n)^k) different nodes when each of its k is equally
     likely on every of n. DeepEP sends it once to each (deepseek-ai/DeepEP README, kernels with

@@ -167,7 +167,9 @@ def halving_doubling(ranks: NDArray[np.int64], size_bytes: int) -> Dag:
     return Dag.of(ranks[source], ranks[target], sizes, waits=(index, waited))
 
 
-def all_to_all(ranks: NDArray[np.int64], size_bytes: int, *, in_flight: int = 0) -> Dag:
+def all_to_all(
+    ranks: NDArray[np.int64], size_bytes: int, *, in_flight: int = 0, distances: int = 0
+) -> Dag:
     """Return an exchange in which each rank sends 1/n of *size_bytes* to each other one.
 
     Rank i sends to i + 1 first, then to i + 2, and so on.
@@ -176,20 +178,25 @@ def all_to_all(ranks: NDArray[np.int64], size_bytes: int, *, in_flight: int = 0)
         ranks: Who takes part.
         size_bytes: What one rank sends in all, its own share included.
         in_flight: Messages a rank has on their way at a time; 0 for all at once.
+        distances: How many distances are sent, each the middle of equal spans and with the
+            bytes of all in its span; 0, or as many as there are, for every one.
 
     Raises:
         SpecError: there are fewer bytes than ranks.
     """
     n = len(ranks)
     shares = _shares(size_bytes, n, 1, "all-to-all")[:, 0]
-    turn, rank = (axis.reshape(-1) for axis in np.indices((n - 1, n)))
-    other = (rank + turn + 1) % n
+    count = min(distances or n - 1, n - 1)
+    edges = np.arange(count + 1) * (n - 1) // count
+    distance, times = 1 + (edges[:-1] + edges[1:] - 1) // 2, np.diff(edges)
+    turn, rank = (axis.reshape(-1) for axis in np.indices((len(distance), n)))
+    other = (rank + distance[turn]) % n
     index = np.arange(len(rank))
     waits = None
     if in_flight:
         held = index[turn >= in_flight]
         waits = (held, held - in_flight * n)
-    return Dag.of(ranks[rank], ranks[other], shares[other], waits=waits)
+    return Dag.of(ranks[rank], ranks[other], shares[other] * times[turn], waits=waits)
 
 
 def broadcast(ranks: NDArray[np.int64], size_bytes: int, *, slices: int = 8) -> Dag:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from netloom.workload.adapters import adapter_parameters, tuned_operators
 from netloom.workload.diffusion import diffusion_operators, encoder_operators, kernel_head_dim
+from netloom.workload.hybrid.linear_attention import linear_operators
 from netloom.workload.operator import (
     ACTIVATION_BYTES,
     FUSED_BACKWARD,
@@ -50,18 +51,24 @@ LOGIT_BYTES = 4  # cross entropy is taken on fp32 logits (Megatron-LM, vocab_par
 # Keys that a fused kernel takes at a time: a window ends inside such a block (FlashAttention-2,
 # cuDNN; recalled).
 WINDOW_TILE = 128
+# Bytes a second, at 4 a value, of kernels that compute an address to each value, whatever the
+# memory could: over halves of rows, with a factor to each row, and joining halves (one H200,
+# PyTorch 2.11: compute.device, memory_rate and INSTRUCTION_RATES). Taken for every GPU.
+STRIDED_RATE = 1.48e12
+BROADCAST_RATE = 1.61e12
+JOINED_RATE = 0.97e12
 # Megatron-Core adds the bias of an expert's output times the token's probability, in fp32, expert
 # by expert (TEGroupedMLP._apply_bias, read in public copies): bytes a value, counted kernel by
-# kernel. Forward: product written (4), sum (2 + 4 + 4), joined (8), cast (6); backward: cast (6 +
-# 6), and the gradients of probability and bias, each a product and a sum over it (12 + 12).
-EXPERT_BIAS_BYTES = 28
-EXPERT_BIAS_BACKWARD_BYTES = 36
+# kernel. Forward: product written (4); sum (2 + 4 + 4), joined (8), cast (6). Backward: gradients
+# of probability and bias, each a product (8) and a sum over it (4); cast (6 + 6).
+BIAS_PRODUCT_BYTES, BIAS_PRODUCT_BACKWARD_BYTES = 4, 16
+EXPERT_BIAS_BYTES, EXPERT_BIAS_BACKWARD_BYTES = 24, 20
 # Clamping both halves of a gated activation's input, which its fused kernel does not do
 # (Megatron-Core, weighted_bias_quick_geglu_impl, read in public copies): bytes a value of the
-# activation. Forward: clamped (4 + 4), joined (4 + 4); backward: through the clamps (4 + 4 + 4),
+# activation. Forward: clamped (4 + 4), joined (4 + 4); backward: through the clamps (6 + 6),
 # joined (4 + 4).
-CLAMP_BYTES = 16
-CLAMP_BACKWARD_BYTES = 20
+CLAMP_BYTES, CLAMP_BACKWARD_BYTES = 8, 12
+JOINED_BYTES = 8
 
 
 def layer_operators(shape: Transformer, shard: Shard, *, moe: bool) -> tuple[Operator, ...]:
@@ -71,9 +78,24 @@ def layer_operators(shape: Transformer, shard: Shard, *, moe: bool) -> tuple[Ope
         return diffusion_operators(shape, shard)
     residual = _pointwise("residual", shard.split_tokens * model.hidden, passes=_add_passes(shape))
     norm = _norm("norm", shard.split_tokens * model.hidden)
+    mixer = _mixer_block(shape, shard, moe=moe)
     block = _moe_block(shape, shard) if moe else _dense_block(shape, shard)
-    every = (norm, *_attention_block(shape, shard), residual, norm, *block, residual)
+    if model.pattern:  # one or the other, each with its own norm
+        return tuned_operators((norm, *mixer, *block, residual), shard.tuning)
+    every = (norm, *mixer, residual, norm, *block, residual)
     return tuned_operators(every, shard.tuning)
+
+
+def _mixer_block(shape: Transformer, shard: Shard, *, moe: bool) -> tuple[Operator, ...]:
+    """Return attention, or what stands in its place, each for the layers that have it."""
+    mixer = shape.model.linear
+    if mixer is None:
+        return _attention_block(shape, shard)
+    share = shape.attention_share(moe=moe)
+    attention = _attention_block(shape, shard) if share else ()
+    linear = shape.linear_share(moe=moe)
+    others = linear_operators(mixer, shape.model.hidden, shard, share=linear) if linear else ()
+    return (*(replace(one, share=share) for one in attention), *others)
 
 
 def embedding_operators(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
@@ -104,7 +126,7 @@ def head_operators(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
 
 def forward_flops_per_token(shape: Transformer, sequence: int) -> float:
     """Return what the forward pass of one token needs: products and causal attention."""
-    core = shape.model.num_layers * core_flops_per_token(shape, sequence)
+    core = shape.num_attention_layers * core_flops_per_token(shape, sequence)
     return _product_flops(shape, sequence) + core
 
 
@@ -123,17 +145,19 @@ def _product_flops(shape: Transformer, sequence: int) -> float:
         return total + model.num_layers * _diffusion_flops(shape, sequence, core=False)
     total += dense * _layer_flops(shape, moe=False) if dense else 0.0
     total += moe * _layer_flops(shape, moe=True) if moe else 0.0
+    if model.linear is not None:
+        total += shape.num_linear_layers * model.linear.needed_flops_per_token
     return total
 
 
 def recomputed_flops_per_token(shape: Transformer, sequence: int, recompute: Recompute) -> float:
     """Return what recomputation adds for one token."""
-    core = shape.model.num_layers * core_flops_per_token(shape, sequence)
+    core = shape.num_attention_layers * core_flops_per_token(shape, sequence)
     match recompute:
         case "none":
             return 0.0
         case "light":
-            return shape.model.num_layers * latent_up_flops_per_token(shape)
+            return shape.num_attention_layers * latent_up_flops_per_token(shape)
         case "selective":
             return core
         case "full":
@@ -181,9 +205,12 @@ def _layer_flops(shape: Transformer, *, moe: bool) -> float:
     return 2.0 * (counted.total - vectors - (idle * expert_parameters(shape) if moe else 0))
 
 
-def _vector_parameters(shape: Transformer, *, moe: bool) -> int:
+def _vector_parameters(shape: Transformer, *, moe: bool) -> float:
     model = shape.model
-    norms = model.hidden * (4 if model.biases else 2) + model.query_rank + model.kv_rank
+    each_norm = model.hidden * (2 if model.biases else 1)
+    norms = float(shape.num_halves * each_norm + model.query_rank + model.kv_rank)
+    if model.linear is not None:
+        norms += shape.linear_share(moe=moe) * model.linear.vector_parameters
     if not model.biases:
         return norms
     biases = shape.query_width + shape.kv_width + model.hidden
@@ -204,14 +231,15 @@ def core_flops_per_token(shape: Transformer, sequence: int) -> float:
 def _window_share(shape: Transformer, sequence: int, *, tile: int = 0) -> float:
     """Return the keys that queries look at over those of causal attention, mean of the layers.
 
-    Of every ``window_interval`` layers one looks at the last ``window`` tokens; a kernel that skips
-    blocks of *tile* keys works on that many more.
+    Of every ``window_interval`` layers ``num_windowed`` look at the last ``window`` tokens; a
+    kernel that skips blocks of *tile* keys works on that many more.
     """
     model = shape.model
     if not model.window:
         return 1.0
     seen = min(1.0, (model.window + tile) / sequence)
-    return 1 - (1 - (2 * seen - seen**2)) / model.window_interval
+    windowed = model.num_windowed / model.window_interval
+    return 1 - (1 - (2 * seen - seen**2)) * windowed
 
 
 def _attention_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
@@ -220,8 +248,10 @@ def _attention_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     core = _core(shape, shard)
     if shape.is_mla:
         return (*_latent_projections(shape, shard), *core, out)
+    gate = shape.output_width / shard.tensor if model.gated_attention else 0.0
     width = shape.query_width / shard.tensor + shape.kv_width_of_rank(shard.tensor)
-    qkv = _matmul("qkv", tokens, width, model.hidden)
+    qkv = _matmul("qkv", tokens, width + gate, model.hidden)
+    core = (*core, _pointwise("gate", tokens * gate, passes=3)) if gate else core
     if model.learned_positions:
         return (qkv, *core, out)
     # Queries and keys turn, values do not: half of what the keys and values are wide.
@@ -289,68 +319,93 @@ def _scores(pairs: float, *, dropout: bool) -> Operator:
 
 
 def _dense_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
-    return _ffn("ffn", shape, rows=shard.tokens, width=shape.model.ffn_hidden / shard.tensor)
+    share = shape.block_share(moe=False)
+    if not share:
+        return ()
+    block = _ffn("ffn", shape, rows=shard.tokens, width=shape.model.ffn_hidden / shard.tensor)
+    return block if share == 1 else tuple(replace(one, share=share) for one in block)
 
 
 def _moe_block(shape: Transformer, shard: Shard) -> tuple[Operator, ...]:
     model = shape.model
     sent = shard.split_tokens * model.experts_per_token
-    if shard.expert == 1:
-        rows, width = shard.tokens * model.experts_per_token, model.expert_hidden / shard.tensor
-    else:
-        rows, width = sent * shard.expert_load(sent * shard.expert), model.expert_hidden
-    experts = _ffn("experts", shape, rows=rows, width=width, num=model.num_experts / shard.expert)
+    rows = sent * shard.expert_load(sent * shard.expert) * shard.expert_gathered
+    width = model.expert_hidden / shard.expert_split
+    local = model.num_experts / shard.expert
+    experts = _ffn("experts", shape, rows=rows, width=width, num=local, hidden=shape.expert_input)
     # Sorted by expert before they leave and, where ranks hold several experts, again when they
     # arrive; the same on the way back (Megatron-Core, MoEAlltoAllTokenDispatcher). Backward moves
     # as much.
     again = shard.expert > 1 and model.num_experts > shard.expert
-    move = _moved("permute", sent * model.hidden, passes=4 if again else 2)
+    move = _moved("permute", sent * shape.expert_input, passes=4 if again else 2)
     router = _matmul("router", shard.split_tokens, model.num_experts, model.hidden)
     shared = model.num_shared_experts * model.expert_hidden / shard.tensor
     always = _ffn("shared experts", shape, rows=shard.tokens, width=shared) if shared else ()
     up, activation, down = experts
     acts = (*_clamp(shape, rows * width), activation)
-    return (router, move, up, *acts, down, *_expert_bias(shape, rows), move, *always)
+    routed = (move, up, *acts, down, *_expert_bias(shape, rows), move)
+    if model.expert_latent:
+        own, latent = shard.split_tokens, model.expert_latent
+        into = _matmul("latent in", own, latent, model.hidden)
+        routed = (into, *routed, _matmul("latent out", own, model.hidden, latent))
+    return (router, *routed, *always)
 
 
 def _clamp(shape: Transformer, values: float) -> tuple[Operator, ...]:
     """Return the clamps before the experts' activation; none where there are none."""
     if not shape.model.clamped:
         return ()
-    return (
-        Operator(
-            name="experts clamp",
-            kind="pointwise",
-            flops=0,
-            size_bytes=CLAMP_BYTES * values,
-            backward_flops=0,
-            backward_bytes=CLAMP_BACKWARD_BYTES * values,
-            cheap=True,
-        ),
+    clamp = _passes(
+        "experts clamp",
+        (CLAMP_BYTES * values, CLAMP_BACKWARD_BYTES * values),
+        (STRIDED_RATE, STRIDED_RATE * CLAMP_BACKWARD_BYTES / CLAMP_BYTES),
     )
+    both = JOINED_BYTES * values
+    joined = _passes("experts joined", (both, both), (JOINED_RATE, JOINED_RATE))
+    return _cheap(clamp), _cheap(joined)
 
 
 def _expert_bias(shape: Transformer, rows: float) -> tuple[Operator, ...]:
     """Return the sum with the biases of the experts' outputs; none without biases."""
     if not shape.model.biases:
         return ()
-    values = rows * shape.model.hidden
-    return (
-        Operator(
-            name="experts bias",
-            kind="pointwise",
-            flops=0,
-            size_bytes=EXPERT_BIAS_BYTES * values,
-            backward_flops=0,
-            backward_bytes=EXPERT_BIAS_BACKWARD_BYTES * values,
-        ),
+    values = rows * shape.expert_input
+    product = _passes(
+        "experts bias product",
+        (BIAS_PRODUCT_BYTES * values, BIAS_PRODUCT_BACKWARD_BYTES * values),
+        # Of one value forward and two backward, whatever their bytes.
+        (BROADCAST_RATE, BROADCAST_RATE * BIAS_PRODUCT_BACKWARD_BYTES / 8),
+    )
+    sums = (EXPERT_BIAS_BYTES * values, EXPERT_BIAS_BACKWARD_BYTES * values)
+    return product, _passes("experts bias", sums, None)
+
+
+def _passes(
+    name: str, sizes_bytes: tuple[float, float], paces: tuple[float, float] | None
+) -> Operator:
+    """Return a kernel bound by memory or by its instructions, of sizes_bytes each way."""
+    forward, backward = sizes_bytes
+    return Operator(
+        name=name,
+        kind="pointwise",
+        flops=0,
+        size_bytes=forward,
+        backward_flops=0,
+        backward_bytes=backward,
+        paces=paces,
     )
 
 
 def _ffn(
-    name: str, shape: Transformer, *, rows: float, width: float, num: float = 1
+    name: str,
+    shape: Transformer,
+    *,
+    rows: float,
+    width: float,
+    num: float = 1,
+    hidden: int | None = None,
 ) -> tuple[Operator, ...]:
-    hidden = shape.model.hidden
+    hidden = hidden or shape.model.hidden
     ways_in = shape.num_ffn_matrices - 1
     return (
         _matmul(f"{name} in", rows, ways_in * width, hidden, num=num),

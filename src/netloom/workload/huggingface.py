@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
@@ -11,6 +11,7 @@ from netloom.errors import SpecError
 from netloom.parts.parts import Model
 from netloom.provenance import Source
 from netloom.spec.files import read_text
+from netloom.workload.hybrid.config_layers import PATTERN_KEYS, layer_fields
 from netloom.workload.parameters import parameters
 from netloom.workload.transformer import transformer
 
@@ -43,6 +44,9 @@ ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
     "rope_head_dim": ("qk_rope_head_dim",),
     "value_head_dim": ("v_head_dim",),
 }
+# The width of all shared experts together; of Nemotron 3, of one of them.
+SHARED_WIDTHS: Final = ("shared_expert_intermediate_size", "moe_shared_expert_intermediate_size")
+NEEDED: Final = ("num_layers", "hidden", "num_heads", "vocabulary")
 PLAIN_ACTIVATIONS = frozenset(
     {"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "relu", "relu2"}
 )
@@ -87,17 +91,20 @@ def parse_config(config: Mapping[str, object], *, where: str) -> Model:
         config = inner
     _refuse_sparse(config, where)
     read = {name: _count(config, name, where) for name in ALIASES}
-    shape = _completed(read, config, where)
     kind = str(config.get("model_type", ""))
+    shape = _completed(read, config, where)
+    shape |= _shared_width(config, shape, where)
+    shape |= layer_fields(config, num_layers=read["num_layers"], where=where)
     more = {
         "name": where,
         "title": kind,
         "parameters": 1.0,
         "gated": _gated(config, kind, where),
-        "biases": kind in LEARNED_POSITIONS or _biased(config),
+        "biases": kind in LEARNED_POSITIONS or kind == "gpt_oss" or _biased(config),
         "learned_positions": _positions(config, kind, where),
         "tied_embeddings": _tied(config, kind, where),
         "head_norms": kind.startswith("qwen3"),
+        "clamped": kind == "gpt_oss",
         "grouped_router": kind in GROUPED_ROUTERS,
         "sources": {"*": Source(citation=where, confidence="published")},
     }
@@ -152,15 +159,34 @@ def _refusal(error: ValidationError, config: Mapping[str, object], where: str) -
     )
 
 
-def _completed(read: Mapping[str, int], config: Mapping[str, object], where: str) -> dict[str, int]:
-    for name in ("num_layers", "hidden", "num_heads", "vocabulary"):
+def _shared_width(
+    config: Mapping[str, object], shape: Mapping[str, Any], where: str
+) -> dict[str, int]:
+    """Return the shared experts counted in routed ones, where the file has their width."""
+    wide = [key for key in SHARED_WIDTHS if config.get(key) is not None]
+    width = _whole(config[wide[0]], wide[0], where) if wide else 0
+    routed = shape["expert_hidden"]
+    if not (width and routed):
+        return {}
+    if width % routed:
+        raise SpecError(
+            file=where,
+            key=wide[0],
+            what=f"{_shown(width)} is no multiple of an expert's {routed}",
+            remedy="only shared experts as wide as some of the others together can be",
+        )
+    return {"num_shared_experts": width // routed * max(1, shape["num_shared_experts"])}
+
+
+def _completed(read: Mapping[str, int], config: Mapping[str, object], where: str) -> dict[str, Any]:
+    for name in ("hidden", "num_heads", "vocabulary") if _has_pattern(config) else NEEDED:
         if not read[name]:
             raise SpecError(
                 file=where,
                 what=f"{ALIASES[name][0]} is missing",
                 remedy="is this a transformer's config.json?",
             )
-    shape = dict(read)
+    shape: dict[str, Any] = dict(read)
     shape["num_kv_heads"] = read["num_kv_heads"] or read["num_heads"]
     shape["head_dim"] = read["head_dim"] or max(1, read["hidden"] // read["num_heads"])
     # GPT-2's n_inner may be null: four times the hidden size (transformers, GPT2Config).
@@ -186,6 +212,10 @@ def _completed(read: Mapping[str, int], config: Mapping[str, object], where: str
     return shape
 
 
+def _has_pattern(config: Mapping[str, object]) -> bool:
+    return any(config.get(key) is not None for key in PATTERN_KEYS)
+
+
 def _refuse_sparse(config: Mapping[str, object], where: str) -> None:
     """Refuse patterns of dense and MoE layers that the catalogue's Model cannot say."""
     for key, plain in (("decoder_sparse_step", 1), ("moe_layer_freq", 1), ("mlp_only_layers", [])):
@@ -205,7 +235,8 @@ def _refuse_sparse(config: Mapping[str, object], where: str) -> None:
 def _gated(config: Mapping[str, object], kind: str, where: str) -> bool:
     if kind in GATED_WITH_PLAIN_NAME:
         return True
-    key = "hidden_act" if "hidden_act" in config else "activation_function"
+    keys = ("mlp_hidden_act", "hidden_act")
+    key = next((key for key in keys if key in config), "activation_function")
     activation = config.get(key, "silu")
     if not isinstance(activation, str):
         raise SpecError(

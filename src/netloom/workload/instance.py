@@ -44,6 +44,8 @@ def instance_layout(
         sequence_parallel=instance.tensor > 1 and instance.expert > 1,
         gpus_per_node=node.num_gpus,
         displaced=1.0 if placement.kind == "scattered" else placement.displaced,
+        expert_dispatch=instance.expert_dispatch,
+        expert_overlap=instance.expert_overlap,
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from netloom.spec.tuning import ALL_WEIGHTS
 
 if TYPE_CHECKING:
+    from netloom.spec.scenario import RouterChoice
     from netloom.spec.tuning import Tuning
 
 __all__ = [
@@ -25,7 +26,7 @@ __all__ = [
 ]
 
 AttentionKernel = Literal["fused", "unfused"]
-OperatorKind = Literal["matmul", "attention", "pointwise", "norm"]
+OperatorKind = Literal["matmul", "attention", "pointwise", "norm", "scan"]
 
 # Activations travel and are stored in 16 bits; fp8 runs keep bf16 activations between products.
 ACTIVATION_BYTES = 2
@@ -45,9 +46,12 @@ class Shard:
         sequence: Tokens of a whole sequence.
         tensor: GPUs a layer's matrices are split over.
         context: GPUs a sequence is split over.
-        expert: GPUs the experts are split over; experts are then not split by *tensor*.
+        expert: GPUs the experts are spread over.
+        expert_tensor: GPUs that share each expert; None for 1 where experts are spread, and for
+            *tensor* where they are not.
         sequence_parallel: Whether what tensor parallelism leaves whole is split by token.
         router_imbalance: By which share the busiest expert rank exceeds the mean, beyond chance.
+        router_choice: Whether the experts of a token are any or neighbours.
         expert_capacity: What an expert takes at most, over the mean; None for all.
         attention: ``fused`` never writes the score matrix; ``unfused`` writes all of it.
         tuning: Which weights are trained.
@@ -60,8 +64,10 @@ class Shard:
     tensor: int = 1
     context: int = 1
     expert: int = 1
+    expert_tensor: int | None = None
     sequence_parallel: bool = True
     router_imbalance: float = 0.0
+    router_choice: RouterChoice = "any"
     expert_capacity: float | None = None
     attention: AttentionKernel = "fused"
     tuning: Tuning = ALL_WEIGHTS
@@ -72,6 +78,16 @@ class Shard:
         """Return the tokens of the busiest expert rank over the mean, of *tokens* of all ranks."""
         load = expert_load(tokens, self.expert) * (1 + self.router_imbalance)
         return load if self.expert_capacity is None else min(load, self.expert_capacity)
+
+    @property
+    def expert_split(self) -> int:
+        """GPUs that share each expert."""
+        return self.expert_tensor or (1 if self.expert > 1 else self.tensor)
+
+    @property
+    def expert_gathered(self) -> int:
+        """GPUs whose tokens each of those that share an expert works on."""
+        return self.expert_split if self.sequence_parallel else 1
 
     @property
     def tokens(self) -> float:
@@ -114,6 +130,9 @@ class Operator:
         shape: For a matrix product, its rows, columns and inner terms.
         num: Matrices that share the rows of a grouped product.
         frozen: Whether a product's matrix gets no gradient.
+        share: Of the layers of its kind, those that have it.
+        paces: Bytes a second that the instructions of its kernels allow, forward and backward,
+            where they may take longer than the memory; None where they do not.
     """
 
     name: str
@@ -131,6 +150,8 @@ class Operator:
     shape: tuple[float, float, float] | None = None
     num: float = 1
     frozen: bool = False
+    share: float = 1.0
+    paces: tuple[float, float] | None = None
 
 
 def matmul(name: str, rows: float, columns: float, inner: float, *, num: float = 1) -> Operator:

@@ -15,14 +15,21 @@ from netloom.workload.transformer import Transformer, transformer
 
 if TYPE_CHECKING:
     from netloom.parts.diffusion import Diffusion
+    from netloom.parts.mixer import LinearMixer
     from netloom.parts.parts import Model
 
-__all__ = ["LayerParameters", "active_parameters", "layer_parameters", "parameters"]
+__all__ = [
+    "LayerParameters",
+    "active_parameters",
+    "layer_parameters",
+    "linear_parameters",
+    "parameters",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerParameters:
-    """The parameters of one layer.
+    """The parameters of one layer; of a hybrid, the mean of its kind.
 
     Attributes:
         shared: Split by tensor parallelism: attention, dense block, shared experts.
@@ -30,12 +37,12 @@ class LayerParameters:
         experts: The routed experts, all of them.
     """
 
-    shared: int
-    replicated: int
-    experts: int = 0
+    shared: float
+    replicated: float
+    experts: float = 0
 
     @property
-    def total(self) -> int:
+    def total(self) -> float:
         """All of the layer."""
         return self.shared + self.replicated + self.experts
 
@@ -45,7 +52,7 @@ def parameters(model: Model) -> int:
     shape = transformer(model)
     dense = layer_parameters(shape, moe=False).total if shape.num_dense_layers else 0
     moe = layer_parameters(shape, moe=True).total if shape.num_moe_layers else 0
-    layers = shape.num_dense_layers * dense + shape.num_moe_layers * moe
+    layers = round(shape.num_dense_layers * dense + shape.num_moe_layers * moe)
     return layers + embedding_parameters(shape) + head_parameters(shape) + norm_parameters(shape)
 
 
@@ -63,15 +70,34 @@ def layer_parameters(shape: Transformer, *, moe: bool) -> LayerParameters:
     model = shape.model
     if model.diffusion is not None:
         return _diffusion(shape, model.diffusion)
-    split, copied = _attention(shape)
-    copied += 2 * norm_parameters(shape)
+    split, copied = _mixer(shape, moe=moe)
+    copied += shape.num_halves * norm_parameters(shape)
     if not moe:
-        return LayerParameters(shared=split + _ffn(shape, model.ffn_hidden), replicated=copied)
+        block = shape.block_share(moe=False) * _ffn(shape, model.ffn_hidden)
+        return LayerParameters(shared=split + block, replicated=copied)
+    latent = 2 * model.hidden * model.expert_latent
+    shared = model.num_shared_experts * _ffn(shape, model.expert_hidden)
     return LayerParameters(
-        shared=split + model.num_shared_experts * expert_parameters(shape),
-        replicated=copied + model.hidden * model.num_experts,
+        shared=split + shared,
+        replicated=copied + model.hidden * model.num_experts + latent,
         experts=model.num_experts * expert_parameters(shape),
     )
+
+
+def _mixer(shape: Transformer, *, moe: bool) -> tuple[float, float]:
+    """Return what mixes tokens of a sequence: what tensor parallelism splits, and the rest."""
+    share = shape.attention_share(moe=moe)
+    split, copied = _attention(shape)
+    mixer = shape.model.linear
+    if mixer is None:
+        return split, copied
+    linear = shape.linear_share(moe=moe) * linear_parameters(shape.model.hidden, mixer)
+    return share * split + linear, share * copied
+
+
+def linear_parameters(hidden: int, mixer: LinearMixer) -> int:
+    """Return the parameters of what passes a state along; heads divide all of it."""
+    return hidden * (mixer.projected + mixer.inner) + mixer.vector_parameters
 
 
 def _diffusion(shape: Transformer, blocks: Diffusion) -> LayerParameters:
@@ -89,7 +115,7 @@ def _diffusion(shape: Transformer, blocks: Diffusion) -> LayerParameters:
 
 def expert_parameters(shape: Transformer) -> int:
     """Return the parameters of one expert."""
-    return _ffn(shape, shape.model.expert_hidden)
+    return _ffn(shape, shape.model.expert_hidden, shape.expert_input)
 
 
 def embedding_parameters(shape: Transformer) -> int:
@@ -107,10 +133,11 @@ def norm_parameters(shape: Transformer) -> int:
     return shape.model.hidden * (2 if shape.model.biases else 1)
 
 
-def _ffn(shape: Transformer, width: int) -> int:
+def _ffn(shape: Transformer, width: int, hidden: int | None = None) -> int:
     model = shape.model
-    biases = (shape.num_ffn_matrices - 1) * width + model.hidden if model.biases else 0
-    return shape.num_ffn_matrices * model.hidden * width + biases
+    outer = hidden or model.hidden
+    biases = (shape.num_ffn_matrices - 1) * width + outer if model.biases else 0
+    return shape.num_ffn_matrices * outer * width + biases
 
 
 def _attention(shape: Transformer) -> tuple[int, int]:
@@ -119,7 +146,8 @@ def _attention(shape: Transformer) -> tuple[int, int]:
     out = shape.output_width * model.hidden
     if shape.is_mla:
         return _latent_attention(shape, out)
-    qkv = model.hidden * (shape.query_width + shape.kv_width)
+    gate = shape.output_width if model.gated_attention else 0
+    qkv = model.hidden * (shape.query_width + shape.kv_width + gate)
     biases = shape.query_width + shape.kv_width + model.hidden if model.biases else 0
     return qkv + out + biases, 0
 

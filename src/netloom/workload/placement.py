@@ -2,19 +2,20 @@
 
 Ranks are numbered as Megatron numbers them (``parallel_state.initialize_model_parallel``,
 order ``tp-cp-ep-dp-pp``): tensor fastest, then context, then data, then pipeline. Experts are
-spread over consecutive ranks of the tensor x context x data block of one pipeline stage and
-are not split by tensor parallelism ("expert tensor parallel size 1", parallel folding,
-arXiv:2504.14960). Ranks fill nodes in order.
+spread over the tensor x context x data block of one pipeline stage, folded over it apart from
+attention (parallel folding, arXiv:2504.14960): ranks that share an expert's matrices fastest, then
+those that hold different experts, then copies. Ranks fill nodes in order.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from netloom.errors import SpecError
 from netloom.workload.collective import Axis, Group
+from netloom.workload.zero.ranks import check_sets_of_experts, zero_ranks_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +39,9 @@ class Layout:
 
     Attributes:
         expert_data: GPUs that hold copies of the same experts.
+        zero_ranks: Ranks that share what ZeRO divides; 0 for all copies.
+        zero_backward_ranks: Ranks that share a second set of weights; 0 for none.
+        expert_tensor: GPUs that share each expert's matrices; None where the job does not say.
     """
 
     tensor: int
@@ -54,6 +58,10 @@ class Layout:
     context_exchange: ContextExchange = "ring"
     expert_dispatch: ExpertDispatch = "all-to-all"
     expert_overlap: bool = False
+    zero_ranks: int = 0
+    zero_backward_ranks: int = 0
+    zero_compress: tuple[str, ...] = ()
+    expert_tensor: int | None = None
 
     @property
     def num_gpus(self) -> int:
@@ -71,9 +79,38 @@ class Layout:
         return self.data * self.context
 
     @property
+    def sharers(self) -> int:
+        """GPUs that share what ZeRO divides of the dense weights."""
+        return self.zero_ranks or self.replicas
+
+    @property
+    def expert_sharers(self) -> int:
+        """GPUs that share what ZeRO divides of the experts."""
+        return self.expert_data if self.has_spread_experts else self.sharers
+
+    @property
+    def has_spread_experts(self) -> bool:
+        """Whether copies of experts are on other ranks than copies of the dense weights."""
+        return self.expert > 1 or self.expert_split != self.tensor
+
+    @property
+    def expert_split(self) -> int:
+        """GPUs that share each expert's matrices.
+
+        Where the job does not say: recipes of Megatron-Bridge and NeMo that spread experts do not
+        divide them as well; experts that are not spread are divided as all other matrices.
+        """
+        return self.expert_tensor or (1 if self.expert > 1 else self.tensor)
+
+    @property
+    def expert_ranks(self) -> int:
+        """GPUs that hold all experts of a layer once."""
+        return self.expert * self.expert_split
+
+    @property
     def expert_data(self) -> int:
-        """GPUs that hold the same experts, when experts are spread."""
-        return self.stage_gpus // self.expert
+        """GPUs that hold copies of the same experts."""
+        return self.stage_gpus // self.expert_ranks
 
     def group(self, *, size: int, stride: int) -> Group:
         """Return the group of *size* ranks that are *stride* ranks apart.
@@ -127,9 +164,12 @@ def layout(
         context_exchange=parallel.context_exchange,
         expert_dispatch=parallel.expert_dispatch,
         expert_overlap=parallel.expert_overlap,
+        zero_compress=parallel.zero_compress,
+        expert_tensor=parallel.expert_tensor,
     )
     _check_degrees(plan, parallel)
-    return plan
+    ranks, backward = zero_ranks_of(plan, parallel)
+    return replace(plan, zero_ranks=ranks, zero_backward_ranks=backward)
 
 
 def groups(
@@ -159,7 +199,7 @@ def axis_group(plan: Layout, axis: Axis) -> Group:
         case Axis.CONTEXT:
             return plan.group(size=plan.context, stride=plan.tensor)
         case Axis.EXPERT:
-            return plan.group(size=plan.expert, stride=1)
+            return plan.group(size=plan.expert, stride=plan.expert_split)
         case Axis.DATA:
             return plan.group(size=plan.replicas, stride=plan.tensor)
         case Axis.PIPELINE:
@@ -168,7 +208,17 @@ def axis_group(plan: Layout, axis: Axis) -> Group:
 
 def expert_data_group(plan: Layout) -> Group:
     """Return the ranks that reduce the gradients of the same experts."""
-    return plan.group(size=plan.expert_data, stride=plan.expert)
+    return plan.group(size=plan.expert_data, stride=plan.expert_ranks)
+
+
+def expert_tensor_group(plan: Layout) -> Group:
+    """Return the ranks that share each expert's matrices."""
+    return plan.group(size=plan.expert_split, stride=1)
+
+
+def expert_ranks_group(plan: Layout) -> Group:
+    """Return the ranks that hold all experts of a layer once."""
+    return plan.group(size=plan.expert_ranks, stride=1)
 
 
 def pair(group: Group) -> Group:
@@ -189,6 +239,9 @@ def check_model(model: Model, plan: Layout) -> None:
     _divides("tensor", plan.tensor, model.ffn_hidden, f"feed-forward columns of {model.name}")
     if model.num_experts:
         _divides("expert", plan.expert, model.num_experts, f"experts of {model.name}")
+        columns = f"columns of an expert of {model.name}"
+        _divides("expert_tensor", plan.expert_split, model.expert_hidden, columns)
+        check_sets_of_experts(plan)
     elif plan.expert > 1:
         raise SpecError(
             key="job.parallel.expert",
@@ -328,7 +381,17 @@ def _check_degrees(plan: Layout, parallel: Parallel) -> None:
             ),
             remedy=f"use one of {_divisors(plan.stage_gpus, plan.expert)}",
         )
-    if plan.expert > 1 and plan.tensor > 1 and not parallel.sequence_parallel:
+    if plan.stage_gpus % plan.expert_ranks:
+        raise SpecError(
+            key="job.parallel.expert_tensor",
+            what=(
+                f"expert {plan.expert} x expert_tensor {plan.expert_split} does not divide the "
+                f"{plan.stage_gpus:,} GPUs of one pipeline stage"
+            ),
+            remedy=f"use one of {_divisors(plan.stage_gpus // plan.expert, plan.expert_split)}",
+        )
+    folded = plan.expert > 1 or plan.expert_split != plan.tensor
+    if folded and plan.tensor > 1 and not parallel.sequence_parallel:
         raise SpecError(
             key="job.parallel.sequence_parallel",
             what=(

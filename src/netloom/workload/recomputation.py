@@ -36,15 +36,21 @@ _OPERATORS: Final[dict[str, frozenset[str]]] = {
     "layernorm": frozenset({"norm"}),
     "mla_up_proj": frozenset({"latent norm", "query up", "key-value up"}),
     "moe_act": frozenset(
-        {"ffn activation", "experts clamp", "experts activation", "shared experts activation"}
+        {
+            "ffn activation",
+            "experts clamp",
+            "experts joined",
+            "experts activation",
+            "shared experts activation",
+        }
     ),
     "mlp": frozenset({"ffn in", "ffn activation", "ffn out"}),
     "shared_experts": frozenset(
         {"shared experts in", "shared experts activation", "shared experts out"}
     ),
     "moe": frozenset(
-        {"router", "permute", "experts in", "experts clamp", "experts activation"}
-        | {"experts out", "experts bias"}
+        {"router", "permute", "experts in", "experts clamp", "experts joined", "experts activation"}
+        | {"experts out", "experts bias", "experts bias product", "latent in", "latent out"}
         | {"shared experts in", "shared experts activation", "shared experts out"}
     ),
 }
@@ -76,7 +82,9 @@ def repeated_traffic(
     """
     if modules is None:
         full = recompute == "full"
-        return RepeatedTraffic(2 if full else 0, full or recompute == "selective", full)
+        return RepeatedTraffic(
+            min(2, shape.num_halves) if full else 0, full or recompute == "selective", full
+        )
     block = "moe" if shape.num_moe_layers > shape.num_dense_layers else "mlp"
     return RepeatedTraffic(int(block in modules), "core_attn" in modules, "moe" in modules)
 
@@ -113,14 +121,15 @@ def _modules_flops(shape: Transformer, sequence: int, modules: tuple[str, ...]) 
     model = shape.model
     total = 0.0
     if "core_attn" in modules:
-        total += model.num_layers * core_flops_per_token(shape, sequence)
+        total += shape.num_attention_layers * core_flops_per_token(shape, sequence)
     if "mla_up_proj" in modules:
-        total += model.num_layers * latent_up_flops_per_token(shape)
+        total += shape.num_attention_layers * latent_up_flops_per_token(shape)
     if "mlp" in modules:
         total += shape.num_dense_layers * _block_flops(shape, model.ffn_hidden)
     if "moe" in modules:
-        router = 2.0 * model.hidden * model.num_experts
-        chosen = _block_flops(shape, model.experts_per_token * model.expert_hidden)
+        router = 2.0 * model.hidden * (model.num_experts + 2 * model.expert_latent)
+        wide = model.experts_per_token * model.expert_hidden
+        chosen = _block_flops(shape, wide) * shape.expert_input / model.hidden
         total += shape.num_moe_layers * (router + chosen)
     if {"moe", "shared_experts"} & set(modules):
         always = _block_flops(shape, model.num_shared_experts * model.expert_hidden)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.workload.collective import Axis, Collective, CollectiveKind, Group
 from netloom.workload.communication import Communication, Window
+from netloom.workload.demand import dispatched_share
 from netloom.workload.flops import (
     ACTIVATION_BYTES,
     Operator,
@@ -21,6 +22,7 @@ from netloom.workload.flops import (
     head_operators,
     layer_operators,
 )
+from netloom.workload.hybrid.linear_attention import recurrent_bytes
 from netloom.workload.operator import expert_load
 from netloom.workload.placement import axis_groups, pair
 
@@ -41,6 +43,7 @@ __all__ = [
     "hop",
     "last_operators",
     "layer_communications",
+    "request_bytes_of_rank",
     "serving_operators",
 ]
 
@@ -80,13 +83,14 @@ class Pass:
             sequence=self.tokens,
             tensor=plan.tensor,
             expert=plan.expert,
+            expert_tensor=plan.expert_tensor,
             sequence_parallel=plan.sequence_parallel,
         )
 
 
 def cache_bytes_per_token(shape: Transformer) -> float:
     """Return what one token leaves in the cache, all layers and heads, kept once."""
-    return CACHE_BYTES * shape.model.num_layers * _cached_width(shape, 1)
+    return CACHE_BYTES * shape.num_attention_layers * _cached_width(shape, 1)
 
 
 def cache_bytes_of_rank(shape: Transformer, tensor: int) -> float:
@@ -96,6 +100,18 @@ def cache_bytes_of_rank(shape: Transformer, tensor: int) -> float:
     kept whole on every rank (DeepSeek-V2, arXiv:2405.04434, section 2.1.2).
     """
     return CACHE_BYTES * _cached_width(shape, tensor)
+
+
+def request_bytes_of_rank(shape: Transformer, tensor: int, *, length: float) -> float:
+    """Return what a request of *length* tokens keeps in a layer on one of *tensor* ranks.
+
+    The mean of layers with a cache, and of those whose state does not grow.
+    """
+    model = shape.model
+    kept = shape.num_attention_layers * length * cache_bytes_of_rank(shape, tensor)
+    if model.linear is not None:
+        kept += shape.num_linear_layers * recurrent_bytes(model.linear) / tensor
+    return kept / model.num_layers
 
 
 def _cached_width(shape: Transformer, tensor: int) -> float:
@@ -130,6 +146,8 @@ def last_operators(shape: Transformer, plan: Layout, work: Pass) -> tuple[Operat
 def _served(operator: Operator, shape: Transformer, plan: Layout, work: Pass) -> Operator:
     if operator.core_attention and work.is_decode:
         return _cached_attention(operator, shape, plan, work)
+    if operator.kind == "scan" and work.is_decode:
+        return _next_state(operator, shape, plan, work)
     if operator.kind != "matmul":
         return operator
     if operator.name.startswith("experts"):
@@ -157,9 +175,9 @@ def _streamed(operator: Operator, work: Pass) -> Operator:
 def _expert_product(operator: Operator, shape: Transformer, plan: Layout, work: Pass) -> Operator:
     """Return the product of the experts on one GPU, reading those that some token chose."""
     model, shard = shape.model, work.shard(plan)
-    width = model.expert_hidden / (1 if plan.expert > 1 else plan.tensor)
+    width = model.expert_hidden / plan.expert_split
     ways = shape.num_ffn_matrices - 1 if operator.name.endswith(" in") else 1
-    weights = ways * width * model.hidden
+    weights = ways * width * shape.expert_input
     local = model.num_experts / plan.expert
     moved = operator.size_bytes - ACTIVATION_BYTES * local * weights
     read = experts_read(shape, tokens=shard.split_tokens, num_ranks=plan.expert)
@@ -207,17 +225,29 @@ def _cached_attention(operator: Operator, shape: Transformer, plan: Layout, work
     )
 
 
+def _next_state(operator: Operator, shape: Transformer, plan: Layout, work: Pass) -> Operator:
+    """Return the step of each request's state by one token: read, changed and written."""
+    mixer = shape.model.linear
+    assert mixer is not None
+    each = work.requests / plan.tensor
+    return replace(
+        operator,
+        flops=each * mixer.needed_flops_per_token,
+        size_bytes=2 * each * recurrent_bytes(mixer),
+    )
+
+
 def layer_communications(
     shape: Transformer, plan: Layout, work: Pass, *, moe: bool
 ) -> tuple[Communication, ...]:
-    """Return the collectives of one layer, none of them hidden.
+    """Return the collectives of one layer.
 
     Two sums over the tensor ranks (Shoeybi et al. 2019, arXiv:1909.08053, section 3), as
     reduce-scatter and all-gather where experts beside them need divided tokens; and tokens to
     their experts and back.
     """
     shard = work.shard(plan)
-    tensor, expert = axis_groups(plan)[Axis.TENSOR], axis_groups(plan)[Axis.EXPERT]
+    tensor = axis_groups(plan)[Axis.TENSOR]
     size_bytes = ACTIVATION_BYTES * shard.tokens * shape.model.hidden
     kinds = (
         (CollectiveKind.REDUCE_SCATTER, CollectiveKind.ALL_GATHER)
@@ -229,20 +259,43 @@ def layer_communications(
             Axis.TENSOR,
             "activations of a layer",
             Collective(kind=kind, size_bytes=size_bytes, group=tensor),
-            2,
+            shape.num_halves,
         )
         for kind in kinds
     ]
     if moe:
-        sent = shard.split_tokens * shape.model.experts_per_token
-        exchange = Collective(
-            kind=CollectiveKind.ALL_TO_ALL,
-            size_bytes=ACTIVATION_BYTES * sent * shape.model.hidden,
-            group=expert,
-            skew=expert_load(sent * plan.expert, plan.expert),
-        )
-        asked.append(_item(Axis.EXPERT, "tokens to their experts and back", exchange, 2))
+        asked += _exchanges(shape, plan, work)
     return _among_several(asked)
+
+
+def _exchanges(shape: Transformer, plan: Layout, work: Pass) -> list[Communication]:
+    """Return the way to the experts and back.
+
+    DeepEP sends tokens there in the weights' bits and back in 16; where it reads prompts once to
+    a node, as in training, and in a decode step, whose kernels are for little delay, once to each
+    expert (deepseek-ai/DeepEP README).
+    """
+    sent = work.shard(plan).split_tokens * shape.model.experts_per_token
+    deepep = plan.expert_dispatch == "deepep"
+    copies = sent * (dispatched_share(shape, plan) if deepep and not work.is_decode else 1.0)
+    there = work.weight_bytes if deepep else ACTIVATION_BYTES
+    return [
+        _item(
+            Axis.EXPERT,
+            purpose,
+            Collective(
+                kind=CollectiveKind.ALL_TO_ALL,
+                size_bytes=each_bytes * copies * shape.expert_input,
+                group=axis_groups(plan)[Axis.EXPERT],
+                skew=expert_load(sent * plan.expert, plan.expert),
+            ),
+            1,
+        )
+        for purpose, each_bytes in (
+            ("tokens to their experts", there),
+            ("tokens from their experts", ACTIVATION_BYTES),
+        )
+    ]
 
 
 def end_communications(
@@ -280,7 +333,7 @@ def cache_transfer(
     to a node half the cluster away.
     """
     tensor = min(sender.tensor, receiver.tensor)
-    size_bytes = prompt * cache_bytes_of_rank(shape, tensor)
+    size_bytes = request_bytes_of_rank(shape, tensor, length=prompt)
     inside = Group(size=2, per_node=2, active_per_node=sender.gpus_per_node)
     apart = Group(
         size=2,

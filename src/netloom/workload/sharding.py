@@ -16,6 +16,7 @@ from netloom.workload.parameters import (
     norm_parameters,
 )
 from netloom.workload.placement import axis_group, expert_data_group, stage_layers
+from netloom.workload.zero.ranks import backward_group, copies_group, shard_group
 
 if TYPE_CHECKING:
     from netloom.spec.scenario import Precision, Training
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NF4_BYTES",
     "PLAIN_WEIGHTS",
+    "SUMMED_OVER_COPIES",
     "WEIGHT_BYTES",
     "StageParameters",
     "WeightFormat",
@@ -45,6 +47,11 @@ WEIGHT_BYTES = 2
 # 4-bit NormalFloat with double quantization, 0.127 bits of constants a weight (QLoRA,
 # arXiv:2305.14314, section 3).
 NF4_BYTES: Final = (4 + 0.127) / 8
+# What ZeRO++ sends: weights in 8 bits, gradients in 4, each block with one scale (arXiv:2306.10209,
+# sections 3.1 and 3.3).
+BYTE: Final = 1.0
+SUMMED_OVER_COPIES: Final = "summed over copies"
+HALF_BYTE: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +108,7 @@ def stage_parameters(shape: Transformer, plan: Layout, *, stage: int) -> StagePa
         if num:
             one = layer_parameters(shape, moe=moe)
             dense += num * (one.shared / plan.tensor + one.replicated)
-            experts += num * one.experts / (plan.expert if plan.expert > 1 else plan.tensor)
+            experts += num * one.experts / plan.expert_ranks
     return StageParameters(dense=dense, experts=experts)
 
 
@@ -118,7 +125,7 @@ def trained_parameters(
         if num:
             one = adapter_parameters(shape, tuning, moe=moe)
             dense += num * one.shared / plan.tensor
-            experts += num * one.experts / (plan.expert if plan.expert > 1 else plan.tensor)
+            experts += num * one.experts / plan.expert_ranks
     return StageParameters(dense=dense, experts=experts)
 
 
@@ -147,11 +154,9 @@ def data_communications(
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
     layers = max(counts) if stage is None else max(1, counts[stage])
     formats = replace(weights, gradient_bytes=weights.gradient_bytes_of(training.precision))
-    dense_group = axis_group(plan, Axis.DATA)
-    expert_group = expert_data_group(plan) if plan.expert > 1 else dense_group
     parts = (
-        _Weights("dense", held.dense, layers, formats, dense_group),
-        _Weights("expert", held.experts, layers, formats, expert_group),
+        _dense("dense", held.dense, layers, formats, plan),
+        _experts("expert", held.experts, layers, formats, plan),
     )
     found = [item for part in parts if part.count for item in part.communications(plan.zero)]
     if not training.tuning.is_low_rank or plan.zero < 3:
@@ -160,10 +165,35 @@ def data_communications(
         formats = replace(formats, parameter_bytes=NF4_BYTES)
     base = stage_parameters(shape, plan, stage=fullest)
     frozen = (
-        _Weights("frozen dense", base.dense, layers, formats, dense_group),
-        _Weights("frozen expert", base.experts, layers, formats, expert_group),
+        _dense("frozen dense", base.dense, layers, formats, plan),
+        _experts("frozen expert", base.experts, layers, formats, plan),
     )
     return found + [item for part in frozen if part.count for item in part.gathers()]
+
+
+def _dense(
+    what: str, count: float, num_layers: int, formats: WeightFormat, plan: Layout
+) -> _Weights:
+    """Return the dense weights, shared by all copies or by sets of them."""
+    return _Weights(
+        what,
+        count,
+        num_layers,
+        formats,
+        axis_group(plan, Axis.DATA) if plan.zero == 0 else shard_group(plan),
+        copies=copies_group(plan),
+        backward=backward_group(plan),
+        compress=plan.zero_compress,
+    )
+
+
+def _experts(
+    what: str, count: float, num_layers: int, formats: WeightFormat, plan: Layout
+) -> _Weights:
+    """Return the experts; those that are not spread are shared as the dense weights are."""
+    if not plan.has_spread_experts:
+        return _dense(what, count, num_layers, formats, plan)
+    return _Weights(what, count, num_layers, formats, expert_data_group(plan))
 
 
 def _count(parameters: StageParameters) -> float:
@@ -182,13 +212,23 @@ def end_parameters(shape: Transformer, plan: Layout, *, stage: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Weights:
-    """Weights that the same ranks hold copies of."""
+    """Weights that the same ranks hold copies of.
+
+    Attributes:
+        group: Ranks that share them, where ZeRO divides them.
+        copies: Ranks of other such sets that hold the same share.
+        backward: Ranks that share a second set, gathered in the backward pass.
+        compress: What is sent in fewer bits.
+    """
 
     what: str
     count: float
     num_layers: int
     formats: WeightFormat
     group: Group
+    copies: Group | None = None
+    backward: Group | None = None
+    compress: tuple[str, ...] = ()
 
     def communications(self, zero: int) -> list[Communication]:
         """Return the traffic of one ZeRO stage (Rajbhandari et al. 2020, arXiv:1910.02054)."""
@@ -196,20 +236,36 @@ class _Weights:
             return [self._reduce(CollectiveKind.ALL_REDUCE)]
         scatter = CollectiveKind.REDUCE_SCATTER
         if zero == 1:
-            return [self._reduce(scatter), self._gather()]
-        grads = self._by_layer(scatter, "backward", self.grad_bytes)
+            return [self._reduce(scatter), *self._among_copies("step"), self._gather()]
+        sent = HALF_BYTE if "gradients" in self.compress else self.grad_bytes
+        grads = [self._by_layer(scatter, "backward", sent), *self._among_copies("layer")]
         if zero == 2:
-            return [grads, self._gather()]
-        return [*self.gathers(), grads]
+            return [*grads, self._gather()]
+        return [*self.gathers(), *grads]
 
     def gathers(self) -> list[Communication]:
         """Return the gathers of ZeRO 3: before each pass of a layer."""
         gather = CollectiveKind.ALL_GATHER
-        weight_bytes = self.formats.parameter_bytes
-        return [
-            self._by_layer(gather, "forward", weight_bytes),
-            self._by_layer(gather, "backward", weight_bytes),
-        ]
+        kept = self.formats.parameter_bytes
+        sent = min(kept, BYTE) if "weights" in self.compress else kept
+        forward = self._by_layer(gather, "forward", sent)
+        if self.backward is None:
+            return [forward, self._by_layer(gather, "backward", sent)]
+        second = replace(self, group=self.backward)
+        return [forward, second._by_layer(gather, "backward", kept)]  # noqa: SLF001
+
+    def _among_copies(self, per: Per) -> list[Communication]:
+        """Return the sum of each share over the sets that hold it."""
+        if self.copies is None:
+            return []
+        kind = CollectiveKind.ALL_REDUCE
+        share = self.grad_bytes * self.count / self.group.size
+        pieces = self.num_buckets if per == "step" else self.num_layers
+        each, window = (pieces, Window.LAST_BACKWARD) if per == "step" else (1, Window.LAYER)
+        found = self._item(kind, share / pieces, "backward", per, each, window)
+        collective = replace(found.collective, group=self.copies)
+        purpose = f"{self.what} gradients {SUMMED_OVER_COPIES}, backward"
+        return [replace(found, collective=collective, purpose=purpose)]
 
     @property
     def grad_bytes(self) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from netloom.errors import SpecError, at
+from netloom.spec.anchor import is_path
 from netloom.spec.files import read_text
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ def shipped() -> tuple[str, ...]:
 
 
 def distribution(name: str) -> SizeDistribution:
-    """Return a shipped distribution by its name, or the one in the file of that name.
+    """Return a shipped distribution by its name, or the one in the file of that path.
+
+    A file has a suffix, or a folder in its path: a plain word is never looked for on disk.
 
     Raises:
         SpecError: there is no such file, or it is wrong; the message names the line.
@@ -60,6 +63,12 @@ def distribution(name: str) -> SizeDistribution:
     if name in shipped():
         file = resources.files("netloom.workload") / "data" / f"{name}.cdf"
         return parse_distribution(file.read_text(encoding="utf-8"), name=name)
+    if not is_path(name):
+        raise SpecError(
+            key="traffic.distribution",
+            what=f"no distribution is called {name!r}",
+            remedy=f"use {', '.join(shipped())}, or a file such as ./{name}.cdf",
+        )
     wanted = f"a file of sizes and cumulative percent, or one of {', '.join(shipped())}"
     return parse_distribution(read_text(name, max_bytes=MAX_FILE_BYTES, wanted=wanted), name=name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +25,8 @@ class Transfers:
     Attributes:
         source: Endpoint that sends (a GPU of a fabric, a host of a plain wiring).
         target: Endpoint that receives; another one.
-        size_bytes: Payload; at least 1.
+        size_bytes: Payload; at least 1, or 0 for a computation, which takes its delay and sends
+            nothing: its source and target are not looked at. Only packets know those.
         start_ps: Earliest start, from the beginning of the run.
         delay_ps: Computation between the last arrival it waits for and its start.
         source_port: The connection's entropy for hashing.
@@ -54,6 +55,30 @@ class Transfers:
     def __len__(self) -> int:
         return len(self.source)
 
+    def rows(
+        self, keep: NDArray[np.int64], num_waits: NDArray[np.int64], waits: NDArray[np.int64]
+    ) -> Transfers:
+        """Return the transfers to *keep*, with other waits.
+
+        Args:
+            keep: Their numbers.
+            num_waits: For how many others each waits.
+            waits: For which, by their places in *keep*.
+        """
+        return replace(
+            self,
+            source=self.source[keep],
+            target=self.target[keep],
+            size_bytes=self.size_bytes[keep],
+            start_ps=self.start_ps[keep],
+            delay_ps=self.delay_ps[keep],
+            source_port=self.source_port[keep],
+            priority=self.priority[keep],
+            job=self.job[keep],
+            wait_offsets=np.concatenate([[0], np.cumsum(num_waits)]),
+            waits=waits.astype(np.int32),
+        )
+
     def _columns(self) -> tuple[NDArray[np.generic], ...]:
         return (
             self.source,
@@ -67,8 +92,16 @@ class Transfers:
         )
 
 
-def check_transfers(transfers: Transfers, num_endpoints: int) -> None:
-    """Raise a SpecError unless every transfer can run on *num_endpoints* endpoints."""
+def check_transfers(
+    transfers: Transfers, num_endpoints: int, *, with_computations: bool = False
+) -> None:
+    """Raise a SpecError unless every transfer can run on *num_endpoints* endpoints.
+
+    Args:
+        transfers: What to run.
+        num_endpoints: Where.
+        with_computations: Whether transfers of no bytes are computations.
+    """
     _check(
         (transfers.source < 0) | (transfers.source >= num_endpoints),
         transfers.source,
@@ -84,7 +117,10 @@ def check_transfers(transfers: Transfers, num_endpoints: int) -> None:
         transfers.source,
         "sends to itself; a transfer joins two different endpoints",
     )
-    _check(transfers.size_bytes < 1, transfers.size_bytes, "bytes; a transfer has at least 1 byte")
+    least = 0 if with_computations else 1
+    _check(
+        transfers.size_bytes < least, transfers.size_bytes, "bytes; a transfer has at least 1 byte"
+    )
     _check(transfers.start_ps < 0, transfers.start_ps, "ps is before the run begins")
     _check(transfers.delay_ps < 0, transfers.delay_ps, "ps of delay; a delay is not negative")
     _check(transfers.priority > 7, transfers.priority, "is no priority; they are 0 to 7")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from netloom.errors import SpecError
+from netloom.parts.mixer import ATTENTION, EXPERTS, FEED_FORWARD, LINEAR
 
 if TYPE_CHECKING:
     from netloom.parts.parts import Model
@@ -18,6 +20,9 @@ __all__ = ["Transformer", "transformer"]
 class Transformer:
     """A decoder-only transformer: dense or mixture-of-experts, MHA, GQA or MLA.
 
+    Layers of a hybrid that pass a state along in place of attention are averaged with those that
+    have attention, apart for layers with experts and without.
+
     Attributes:
         model: The shape as the catalogue, or a Hugging Face file, gives it.
     """
@@ -28,6 +33,8 @@ class Transformer:
     def num_moe_layers(self) -> int:
         """Layers whose feed-forward block is a mixture of experts."""
         model = self.model
+        if model.pattern:
+            return model.pattern.count(EXPERTS)
         if not model.num_experts:
             return 0
         return (model.num_layers - model.first_dense_layers) // model.expert_interval
@@ -39,6 +46,8 @@ class Transformer:
 
     def has_experts(self, layer: int) -> bool:
         """Return whether *layer*, from 0, is a mixture of experts."""
+        if self.model.pattern:
+            return self.model.pattern[layer] == EXPERTS
         after = layer + 1 - self.model.first_dense_layers
         return bool(
             self.model.num_experts and after > 0 and after % self.model.expert_interval == 0
@@ -46,7 +55,50 @@ class Transformer:
 
     def most_moe_layers(self, layers: int) -> int:
         """Return how many of *layers* in a row have experts, at most."""
+        if self.model.pattern:
+            return _most(self.model.pattern, EXPERTS, layers)
         return min(math.ceil(layers / self.model.expert_interval), self.num_moe_layers)
+
+    def attention_share(self, *, moe: bool) -> float:
+        """Return the share of layers, with experts or without, that have attention."""
+        if self.model.pattern:
+            return 0.0 if moe else self._part(ATTENTION)
+        return 1 / self.model.attention_interval
+
+    def linear_share(self, *, moe: bool) -> float:
+        """Return the share of layers, with experts or without, that pass a state along."""
+        if self.model.pattern:
+            return 0.0 if moe else self._part(LINEAR)
+        return 1 - self.attention_share(moe=moe)
+
+    def block_share(self, *, moe: bool) -> float:
+        """Return the share of layers, with experts or without, that have a feed-forward block."""
+        return self._part(FEED_FORWARD) if self.model.pattern and not moe else 1.0
+
+    def _part(self, letter: str) -> float:
+        """Return the share of one kind in the layers without experts."""
+        return self.model.pattern.count(letter) / max(1, self.num_dense_layers)
+
+    @property
+    def num_attention_layers(self) -> float:
+        """Layers with attention, the mean where pipeline stages differ."""
+        return sum(
+            count * self.attention_share(moe=moe)
+            for moe, count in ((False, self.num_dense_layers), (True, self.num_moe_layers))
+        )
+
+    @property
+    def num_linear_layers(self) -> float:
+        """Layers that pass a state along."""
+        return sum(
+            count * self.linear_share(moe=moe)
+            for moe, count in ((False, self.num_dense_layers), (True, self.num_moe_layers))
+        )
+
+    @property
+    def expert_input(self) -> int:
+        """Width of a token as its experts take it."""
+        return self.model.expert_latent or self.model.hidden
 
     @property
     def is_mla(self) -> bool:
@@ -98,8 +150,15 @@ class Transformer:
         """Parts of a layer that tensor ranks enter and leave together."""
         blocks = self.model.diffusion
         if blocks is None:
-            return 2
+            return 1 if self.model.pattern else 2
         return 2 + (blocks.kind == "cross") + blocks.num_singles
+
+
+@lru_cache(maxsize=256)
+def _most(pattern: str, letter: str, layers: int) -> int:
+    """Return how often *letter* is in *layers* places of *pattern* in a row, at most."""
+    ends = range(max(1, len(pattern) - layers + 1))
+    return max(pattern[first : first + layers].count(letter) for first in ends)
 
 
 def transformer(model: Model) -> Transformer:

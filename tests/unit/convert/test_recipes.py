@@ -345,6 +345,9 @@ def test_every_format_recognises_its_own_files_alone() -> None:
         "llama3_405b.toml": "torchtitan",
         "deepspeed_zero3.json": "deepspeed",
         "small_llama.config.json": "huggingface",
+        "adapter_config.json": "huggingface-peft",
+        "bridge_llama3_70b_lora.yaml": "megatron-bridge",
+        "nemo_gpt3_lora.yaml": "nemo",
     }
     assert {path.name for path in RECIPES.iterdir()} == wanted.keys()
     for name, known in wanted.items():

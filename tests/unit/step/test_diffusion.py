@@ -178,12 +178,15 @@ def test_tokens_of_another_model_are_refused(step_of: Callable[..., Step]) -> No
         step_of("sd3-medium", sample={**PICTURE, "stride": 8})
 
 
-def test_low_rank_tuning_of_diffusion_models_is_refused(step_of: Callable[..., Step]) -> None:
-    with pytest.raises(SpecError, match="not modelled"):
-        step_of("flux.1-dev", tuning="lora")
+def test_low_rank_tuning_of_a_diffusion_model_is_faster_and_outside_the_range(
+    step_of: Callable[..., Step],
+) -> None:
+    tuned, whole = step_of("flux.1-dev", tuning="lora"), step_of("flux.1-dev", tuning="sft")
+    assert tuned.duration_s < whole.duration_s
+    assert any("low-rank fine-tuning of a diffusion model" in one for one in tuned.validity.doubts)
 
 
-def test_the_command_predicts_a_film_and_refuses_to_serve_one(
+def test_the_command_predicts_a_film_and_wants_to_know_what_to_serve_of_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "film.yaml"

@@ -72,6 +72,9 @@ def held_by(practice: Practice, gpu: str, node: str, precision: str) -> Memory:
         # 8-bit weights are the copies.
         ("mlperf", "H100-SXM-80GB", "dgx-h100", "fp8", 2, 2),
         ("mlperf", "B200-SXM", "dgx-b200", "fp8", 1, 2),
+        # MXFP8 scales rows and columns apart: two copies, alone where the software says so.
+        ("megatron-core-2024", "B200-SXM", "dgx-b200", "mxfp8", 4, 4),
+        ("megatron-bridge", "B200-SXM", "dgx-b200", "mxfp8", 2, 2),
         ("nemo", "H100-SXM-80GB", "dgx-h100", "bf16", 2, 2),
         # PyTorch casts in every pass and keeps nothing.
         ("torchtitan", "H100-SXM-80GB", "dgx-h100", "fp8", 2, 4),
@@ -213,10 +216,40 @@ def test_remedies_that_cost_no_time_come_first_and_whole_layers_again_last() -> 
     plan = plan_on("dgx-h100", 64, tensor=2, zero=0, sequence_parallel=False)
     gpu = CATALOG.gpu("H100-SXM-80GB").model_copy(update={"memory_bytes": 70e9})
     training = trained(global_batch=64)
-    names = [one.name for one in remedies(small, plan, training, gpu=gpu, practice=CORE)]
+    nemo = replace(CORE, zero_stages=(0, 1, 2, 3))
+    names = [one.name for one in remedies(small, plan, training, gpu=gpu, practice=nemo)]
     # 8.03e9 / 2 parameters of 18 bytes are 72 GB; 14 of them with gradients and states divided.
     assert names[0] == "zero: 1"
     assert names.index("zero: 2") < names.index("tensor: 4 with data: 16") < names.index("zero: 3")
+
+
+def test_stages_of_zero_that_the_software_lacks_are_no_remedy() -> None:
+    small = transformer(CATALOG.model("llama-3.1-8b"))
+    plan = plan_on("dgx-h100", 64, tensor=2, zero=0, sequence_parallel=False)
+    gpu = CATALOG.gpu("H100-SXM-80GB").model_copy(update={"memory_bytes": 70e9})
+    found = remedies(small, plan, trained(global_batch=64), gpu=gpu, practice=CORE)
+    assert CORE.zero_stages == (0, 1)
+    assert {one.parallel["zero"] for one in found if "zero" in one.parallel} == {1}
+
+
+@pytest.mark.parametrize(("software", "times"), [("megatron-2022", 1), ("nemo", 0)])
+def test_a_refusal_tells_of_scores_that_old_software_keeps(software: str, times: int) -> None:
+    plan = plan_on("dgx-a100", 1024, tensor=4, pipeline=4)
+    gpu = CATALOG.gpu("A100-SXM-80GB")
+    with pytest.raises(InfeasibleError) as caught:
+        check_memory(LLAMA, plan, trained(), gpu=gpu, practice=practice_named(software))
+    assert str(caught.value).count("'attention: flash-2' in job.software") == times
+
+
+def test_experts_may_be_spread_further_within_the_scale_up_domain() -> None:
+    mixtral = transformer(CATALOG.model("mixtral-8x7b"))
+    plan = plan_on("dgx-h100", 64, expert=2, zero=1)
+    gpu = CATALOG.gpu("H100-SXM-80GB")
+    training = trained(sequence=4096, global_batch=64, recompute="selective")
+    found = remedies(mixtral, plan, training, gpu=gpu, practice=CORE)
+    degrees = [one.parallel["expert"] for one in found if "expert" in one.parallel]
+    assert degrees
+    assert set(degrees) <= {4, 8}
 
 
 def test_every_part_is_explained_and_they_add_up() -> None:

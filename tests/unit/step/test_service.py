@@ -10,7 +10,9 @@ from pydantic import ValidationError
 from netloom.errors import InfeasibleError, SpecError
 from netloom.spec.inference import Serving
 from netloom.spec.scenario import Placement
+from netloom.step.low_latency import low_latency_exchange
 from netloom.step.serving import serve, share_out
+from netloom.workload.collective import Collective, CollectiveKind, Group
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -183,3 +185,32 @@ def test_every_number_is_explained_and_doubted(served: Callable[..., Service]) -
         "Experts spread over nodes",
     ):
         assert what in doubts
+
+
+@pytest.mark.parametrize(
+    ("gpus", "there_us", "back_us"),
+    [(16, 118, 195), (32, 155, 273), (64, 173, 314), (128, 192, 369), (256, 194, 360)],
+)
+def test_deepep_takes_as_long_as_its_table_says(
+    network_of: Callable[..., Network], gpus: int, there_us: float, back_us: float
+) -> None:
+    # deepseek-ai/DeepEP docs/legacy.md: 128 tokens of 7,168 values to 8 experts each, there in 8
+    # bits and back in 16, 400 Gb/s NICs. Start and share of the rate are from 16 to 64 GPUs.
+    group = Group(size=gpus, per_node=8, active_per_node=8)
+    for each_bytes, measured_us in ((1, there_us), (2, back_us)):
+        asked = Collective(
+            kind=CollectiveKind.ALL_TO_ALL, size_bytes=each_bytes * 128 * 8 * 7168, group=group
+        )
+        found = low_latency_exchange(asked, network_of("H100", max(gpus, 8)))
+        assert 1e6 * found.duration_s == pytest.approx(measured_us, rel=0.1)
+
+
+def test_experts_reached_by_deepep_answer_sooner(served: Callable[..., Service]) -> None:
+    def passes(**changes: Any) -> Service:
+        decode = {"data": 64, "expert": 64, **changes}
+        return served("deepseek-v3", batch=8192, decode=decode, precision="fp8", prompt=2000)
+
+    plain, direct = passes(), passes(expert_dispatch="deepep")
+    hidden = passes(expert_dispatch="deepep", expert_overlap=True)
+    assert hidden.decode_step_s < direct.decode_step_s < plain.decode_step_s
+    assert direct.prefill.through_s < plain.prefill.through_s

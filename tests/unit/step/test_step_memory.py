@@ -161,7 +161,7 @@ def test_a_model_that_does_not_fit_names_need_have_and_what_would_help(
             plan_of(network, tensor=4),
             Training(global_batch=64),
             gpu=network.gpu,
-            practice=CORE,
+            practice=replace(CORE, zero_stages=(0, 1, 2, 3)),
         )
     text = str(caught.value)
     # 68.98e9 / 4 parameters x 6 bytes is 103 GB before anything else.

@@ -184,3 +184,23 @@ def test_a_job_that_cannot_run_never_gets_to_the_engine(
         predict(job(tensor=3), model=model, network=network, engine=Refusing())
     with pytest.raises(InfeasibleError):
         predict(job(tensor=8), model=model, network=network, engine=Refusing())
+
+
+@pytest.mark.parametrize(("expert", "doubts"), [(8, 0), (16, 1), (24, 0)])
+def test_expert_groups_that_do_not_fill_a_rack_say_what_would(
+    expert: int,
+    doubts: int,
+    model_of: Callable[..., Model],
+    network_of: Callable[..., Network],
+    alpha_beta: Callable[..., Engine],
+) -> None:
+    # 72 GPUs hold nine groups of 8 and three of 24, but four and a half of 16.
+    step = predict(
+        job({"sequence": 4096, "global_batch": 144, "recompute": "full"}, expert=expert),
+        model=model_of("qwen3-30b-a3b", num_experts=144),
+        network=network_of("H100", 144, gpus_per_node=72),
+        engine=alpha_beta(),
+    )
+    told = [doubt for doubt in step.validity.doubts if "do not fill nodes of 72" in doubt]
+    assert len(told) == doubts
+    assert all("'gpus_per_node: 64'" in doubt for doubt in told)

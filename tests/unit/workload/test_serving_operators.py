@@ -165,11 +165,12 @@ def test_experts_exchange_the_tokens_of_a_layer_there_and_back(
 ) -> None:
     shape = transformer(model_of("deepseek-v3"))
     plan, work = plan_of("deepseek-v3", data=32, expert=32), step(requests=16)
-    (item,) = layer_communications(shape, plan, work, moe=True)
-    assert (item.axis, item.each) == (Axis.EXPERT, 2)
+    there, back = layer_communications(shape, plan, work, moe=True)
+    assert (there.axis, there.each) == (Axis.EXPERT, 1)
     # 16 tokens of this rank to 8 experts each, 7,168 values of 2 bytes.
-    assert item.collective.size_bytes == 16 * 8 * 7168 * 2
-    assert item.collective.skew > 1
+    assert there.collective.size_bytes == 16 * 8 * 7168 * 2
+    assert there.collective.skew > 1
+    assert back.collective == there.collective
     assert not layer_communications(shape, plan, work, moe=False)
 
 

@@ -137,7 +137,7 @@ def _training(
         stated["global_batch"] = each * copies
         reason = f"{each} sequences for each of {copies} copies of the model"
         assumed.append(_unstated("job.training.global_batch", stated["global_batch"], reason))
-    order = ("sequence", "global_batch", "micro_batch", "precision", "recompute")
+    order = ("sequence", "global_batch", "micro_batch", "precision", "recompute", "tuning")
     return {key: stated[key] for key in order if key in stated}, tuple(assumed)
 
 

@@ -55,6 +55,10 @@ _WITHOUT_EFFECT: Final = WithoutEffect(
     ),
 )
 _ZERO: Final = "zero_optimization"
+_COMPRESSED: Final = {
+    "weights": f"{_ZERO}.zero_quantized_weights",
+    "gradients": f"{_ZERO}.zero_quantized_gradients",
+}
 _UNMODELLED: Final = {
     f"{_ZERO}.offload_param.device": "weights on the host are not modelled",
     f"{_ZERO}.contiguous_gradients": "is not modelled",
@@ -67,10 +71,8 @@ _UNMODELLED: Final = {
     f"{_ZERO}.stage3_param_persistence_threshold": "all weights are shared in the model",
     f"{_ZERO}.sub_group_size": "is not modelled",
     f"{_ZERO}.round_robin_gradients": "is not modelled",
-    f"{_ZERO}.zero_hpz_partition_size": "weights shared in a node (ZeRO++) are not modelled",
-    f"{_ZERO}.zero_quantized_weights": "compressed weights (ZeRO++) are not modelled",
-    f"{_ZERO}.zero_quantized_gradients": "compressed gradients (ZeRO++) are not modelled",
-    f"{_ZERO}.mics_shard_size": "weights shared in part (MiCS) are not modelled",
+    f"{_ZERO}.mics_hierarchical_params_gather": "a set gathers all at once here",
+    f"{_ZERO}.zero_quantized_nontrainable_weights": "is not modelled",
     "optimizer.type": "Adam's state is counted",
     "tensor_parallel.autotp_size": "give job.parallel.tensor in the scenario",
     "sequence_parallel_size": "give job.parallel.context in the scenario",
@@ -105,7 +107,7 @@ def parse_deepspeed(given: RecipeText) -> Recipe:
     return Recipe(
         gpus=_gpus(found, whole, micro, accumulated),
         training=training,
-        parallel={"zero": _stage(found), "sequence_parallel": False},
+        parallel={"zero": _stage(found), **_sets(found), "sequence_parallel": False},
         software=_software(found),
         batch_per_replica=micro * (accumulated or 1) if micro else None,
         **found.sorted(
@@ -164,6 +166,27 @@ def _stage(found: Statements) -> int:
     if stage is not None and stage > 3:
         found.reject(f"{_ZERO}.stage", "is no stage from 0 to 3")
     return stage or 0
+
+
+def _sets(found: Statements) -> dict[str, Any]:
+    """Return over which ranks weights are shared (MiCS, ZeRO++) and what is compressed."""
+    key = "job.parallel"
+    names = {
+        "zero_ranks": f"{_ZERO}.mics_shard_size",
+        "zero_backward_ranks": f"{_ZERO}.zero_hpz_partition_size",
+    }
+    if _stage(found) < 3:
+        for name in (*names.values(), *_COMPRESSED.values()):
+            found.refuse(name, "has no say below stage 3")
+        return {}
+    # -1 (MiCS) and 1 (hpZ) switch them off.
+    found_sets = {
+        to: ranks
+        for to, name in names.items()
+        if isinstance(ranks := found.plain(name, f"{key}.{to}"), int) and ranks > 1
+    }
+    sent = [what for what, name in _COMPRESSED.items() if found.flag(name, f"{key}.zero_compress")]
+    return found_sets | ({"zero_compress": sent} if sent else {})
 
 
 def _software(found: Statements) -> dict[str, Any]:

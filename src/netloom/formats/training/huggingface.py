@@ -19,7 +19,13 @@ __all__ = ["is_huggingface", "parse_huggingface"]
 KEY: Final = "job.model"
 _OTHERS: Final = names_of(
     "model_type hidden_act activation_function tie_word_embeddings n_positions "
-    "max_position_embeddings attention_bias mlp_bias num_nextn_predict_layers"
+    "max_position_embeddings attention_bias mlp_bias num_nextn_predict_layers mlp_hidden_act "
+    "sliding_window use_sliding_window max_window_layers sliding_window_pattern layer_types "
+    "hybrid_override_pattern hybrid_layer_pattern full_attention_interval attn_output_gate "
+    "mamba_num_heads mamba_head_dim n_groups ssm_state_size conv_kernel chunk_size "
+    "linear_num_value_heads linear_value_head_dim linear_num_key_heads linear_key_head_dim "
+    "linear_conv_kernel_dim shared_expert_intermediate_size moe_latent_size "
+    "moe_shared_expert_intermediate_size"
 )
 _READ: Final = frozenset(name for names in ALIASES.values() for name in names) | _OTHERS
 _WITHOUT_EFFECT: Final = WithoutEffect(
@@ -38,7 +44,6 @@ _WITHOUT_EFFECT: Final = WithoutEffect(
     prefixes=("auto_map", "rope_", "quantization_config", "task_specific_params", "id2label"),
 )
 _UNMODELLED: Final = {
-    "sliding_window": "attention of all tokens is modelled unless the catalogue says otherwise",
     "n_group": "tokens go to any expert in the model",
     "topk_group": "tokens go to any expert in the model",
 }

@@ -197,7 +197,7 @@ UNMODELLED: Final = {
     "defer_embedding_wgrad_compute": "is not modelled",
     "wgrad_deferral_limit": "is not modelled",
     "delay_wgrad_compute": "is not modelled",
-    "num_distributed_optimizer_instances": "optimizer state is shared by all copies in the model",
+    "num_distributed_optimizer_instances": "give parallel.zero_ranks: copies over it",
     "distribute_saved_activations": "is not modelled",
     "cpu_offloading_num_layers": "activations on the host are not modelled",
     "cpu_offloading": "activations on the host are not modelled",

@@ -10,8 +10,9 @@ from netloom.formats.training.launch import launch_size
 from netloom.formats.training.megatron_arguments import NEGATED, UNMODELLED, WITHOUT_EFFECT
 from netloom.formats.training.megatron_model import megatron_shape, vocabulary_padding
 from netloom.formats.training.megatron_software import megatron_software
+from netloom.formats.training.peft import tuning_of
 from netloom.formats.training.recipe import Recipe, StatementOutcome
-from netloom.spec.scenario import ExpertDispatch, Parallel, Precision
+from netloom.spec.scenario import ExpertDispatch, Precision
 
 if TYPE_CHECKING:
     from netloom.formats.training.statements import Statements
@@ -87,6 +88,7 @@ def _training(found: Statements) -> dict[str, Any]:
         "micro_batch": found.count("micro_batch_size", f"{TRAINING}.micro_batch"),
         "precision": _precision(found),
         "recompute": _recompute(found),
+        **tuning_of(found),
     }
 
 
@@ -210,12 +212,8 @@ def _dispatch(found: Statements, wanted: str) -> str:
 
 def _expert_tensor(found: Statements, tensor: int) -> dict[str, Any]:
     """Return the tensor ranks of an expert: those of the rest of the model where left out."""
-    key = "expert_tensor"
-    stated = found.count("expert_tensor_parallel_size", f"{PARALLEL}.{key}")
-    if key in Parallel.model_fields:
-        return {key: stated or tensor}
-    found.refuse("expert_tensor_parallel_size", "is not modelled")
-    return {}
+    stated = found.count("expert_tensor_parallel_size", f"{PARALLEL}.expert_tensor")
+    return {"expert_tensor": stated or tensor}
 
 
 def _zero(found: Statements, *, complete: bool) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from netloom.formats.training.documents import flat_document
 from netloom.formats.training.megatron_arguments import RENAMED
 from netloom.formats.training.megatron_job import MegatronDialect, megatron_recipe
+from netloom.formats.training.peft import PEFT_NAMES
 from netloom.formats.training.statements import Statements
 
 if TYPE_CHECKING:
@@ -94,6 +95,14 @@ _QUIET: Final = (
     "optimizer.clip_grad",
     "name",
     "restore_from_path",
+    "peft.alpha",
+    "peft.dropout",
+    "peft.lora_",
+    "model.peft.restore_from",
+    "model.peft.lora_tuning.alpha",
+    "model.peft.lora_tuning.adapter_dropout",
+    "model.peft.lora_tuning.column_init",
+    "model.peft.lora_tuning.row_init",
     "run",
     "hydra",
     "defaults",
@@ -114,6 +123,7 @@ _NAMES: Final = {
     "model.data.seq_length": DATA_SEQUENCE,
     "model.optim.name": "optimizer_name",
     "model.optim.bucket_cap_mb": "bucket_cap_mb",
+    **PEFT_NAMES,
 }
 
 

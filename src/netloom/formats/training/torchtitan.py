@@ -181,13 +181,14 @@ def _parallel(found: Statements) -> tuple[dict[str, Any], int | None]:
         "expert": found.count("parallelism.expert_parallel_degree", f"{PARALLEL}.expert") or 1,
         "sequence_parallel": tensor > 1,
     }
-    each = found.count("parallelism.expert_tensor_parallel_degree", f"{PARALLEL}.expert") or 1
-    if each > 1:
-        found.refuse("parallelism.expert_tensor_parallel_degree", "is not modelled")
+    name = "parallelism.expert_tensor_parallel_degree"
+    each = found.count(name, f"{PARALLEL}.expert_tensor")
+    if each is not None:
+        parallel["expert_tensor"] = each
     if parallel["context"] > 1:
         parallel["context_exchange"] = _exchange(found)
-    zero, replicas = _sharding(found, pipeline)
-    return parallel | _schedule(found, pipeline) | {"zero": zero}, replicas
+    shared, replicas = _sharding(found, pipeline)
+    return parallel | _schedule(found, pipeline) | shared, replicas
 
 
 def _exchange(found: Statements) -> str:
@@ -212,24 +213,27 @@ def _schedule(found: Statements, pipeline: int) -> dict[str, Any]:
     return {"schedule": order, "virtual_pipeline": chunks}
 
 
-def _sharding(found: Statements, pipeline: int) -> tuple[int, int | None]:
-    """Return the ZeRO stage, and the copies of the model where they are stated."""
+def _sharding(found: Statements, pipeline: int) -> tuple[dict[str, Any], int | None]:
+    """Return what ZeRO divides and over which ranks, and the copies of the model where stated."""
     key = f"{PARALLEL}.zero"
     shard = found.plain("parallelism.data_parallel_shard_degree", key)
     shard = found.plain("training.data_parallel_shard_degree", key) if shard is None else shard
     copies = found.count("parallelism.data_parallel_replicate_degree", key) or 1
     reshard = found.word("parallelism.fsdp_reshard_after_forward", key, "default")
     shard = shard if isinstance(shard, int) and shard > 0 else -1
-    if copies > 1 and shard != 1:
-        found.refuse(
-            "parallelism.data_parallel_replicate_degree",
-            "weights shared in part (HSDP) are not modelled; all ranks share them here",
-        )
     if shard == 1:
-        return 0, copies
+        return {"zero": 0}, copies
     # With a pipeline weights stay whole between passes unless that is asked for.
     kept = reshard == "never" or (reshard == "default" and pipeline > 1)
-    return (2 if kept else 3), (copies * shard if shard > 0 else None)
+    divided = {"zero": 2 if kept else 3}
+    if copies == 1:
+        return divided, (shard if shard > 0 else None)
+    if shard < 0:
+        reason = "how many ranks share weights (HSDP) follows from it; give the shard degree too"
+        found.refuse("parallelism.data_parallel_replicate_degree", reason)
+        return divided, None
+    found.plain("parallelism.data_parallel_shard_degree", f"{PARALLEL}.zero_ranks")
+    return divided | {"zero_ranks": shard}, copies * shard
 
 
 def _gpus(parallel: dict[str, Any], replicas: int | None) -> int | None:

@@ -9,7 +9,7 @@ from netloom.report.compare.figures import time_by_part
 from netloom.report.html import render
 from netloom.report.sections import AnswerBox, Fold, Gallery, HtmlTable, Item, Page, trust_fold
 from netloom.report.serving.text import headline, memory_line, pools_line
-from netloom.units import SIZE, TIME, format_quantity
+from netloom.units import SIZE, TIME, format_count, format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,7 +36,8 @@ def inference_page(found: Inference) -> str:
     service = found.own.service
     shown = _shown(found)
     page = Page(
-        title=found.scenario.name or f"{found.model.name} served on {service.num_gpus:,} GPUs",
+        title=found.scenario.name
+        or f"{found.model.name} served on {format_count(service.num_gpus, 'GPU')}",
         subtitle=_subtitle(found),
         answer=AnswerBox(
             heading=f"On {found.own.name}",
@@ -78,7 +79,7 @@ def _shown(found: Inference) -> list[Served]:
 def _subtitle(found: Inference) -> str:
     serving = found.serving
     return (
-        f"{found.model.name}; {found.own.service.num_gpus:,} GPUs "
+        f"{found.model.name}; {format_count(found.own.service.num_gpus, 'GPU')} "
         f"({found.scenario.cluster.node}); {serving.prompt:,} tokens in, {serving.output:,} out, "
         f"batch {serving.batch:,}, {serving.precision}; keys and values "
         f"{format_quantity(found.cache_bytes_per_token, SIZE)} a token"

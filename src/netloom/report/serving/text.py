@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from netloom.report.memory import held_line
-from netloom.units import SIZE, TIME, format_quantity
+from netloom.units import SIZE, TIME, format_count, format_quantity
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -32,7 +32,10 @@ def inference_text(found: Inference) -> RenderableType:
         f"{format_quantity(found.cache_bytes_per_token, SIZE)} a token"
     )
     parts: list[RenderableType] = [
-        Text(f"{found.model.name} on {service.num_gpus:,} GPUs, {found.own.name}", style="bold"),
+        Text(
+            f"{found.model.name} on {format_count(service.num_gpus, 'GPU')}, {found.own.name}",
+            style="bold",
+        ),
         Text(asked, style="dim"),
         Text(headline(service), style="green"),
         Text(pools_line(service)),
@@ -63,7 +66,7 @@ def headline(service: Service) -> str:
 def pools_line(service: Service) -> str:
     """Return which instances there are, and which of them limit the rest."""
     pools = service.pools
-    idle = f", {pools.idle_gpus:,} GPUs idle" if pools.idle_gpus else ""
+    idle = f", {format_count(pools.idle_gpus, 'GPU')} idle" if pools.idle_gpus else ""
     if not pools.prefill:
         return f"{pools.decode:,} instances read prompts and decode in turn{idle}"
     return (

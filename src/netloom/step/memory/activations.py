@@ -96,8 +96,12 @@ def layer_tensors(
     if "layer" in ways.again:
         return kept
     kept |= _norms(shape, stream, ways)
-    kept |= _attention(shape, shard, ways)
-    kept |= dict(_expert_block(shape, shard, ways) if moe else _dense_block(shape, shard, ways))
+    share = shape.attention_share(moe=moe)
+    kept |= {name: share * size for name, size in _attention(shape, shard, ways).items()}
+    kept |= _linear(shape, shard, ways, share=shape.linear_share(moe=moe))
+    block = _expert_block(shape, shard, ways) if moe else _dense_block(shape, shard, ways)
+    share = shape.block_share(moe=moe)
+    kept |= {name: share * size for name, size in block}
     if ways.tuning.adapted:
         rank = len(ways.tuning.adapted) * ways.tuning.rank
         kept["between low-rank products"] = ACTIVATION_BYTES * shard.tokens * rank
@@ -157,7 +161,31 @@ def _every_second_product(shape: Transformer, shard: Shard, *, moe: bool) -> dic
     }
 
 
+def _linear(shape: Transformer, shard: Shard, ways: _Keeping, *, share: float) -> dict[str, float]:
+    """Return what layers without attention keep: states of the scan are computed again.
+
+    Mamba-2's fused kernel computes the convolution again, too; Gated DeltaNet's keeps its output
+    and the inverted triangle of keys (flash-linear-attention; read in public copies).
+    """
+    mixer = shape.model.linear
+    if mixer is None or not share:
+        return {}
+    tokens = share * shard.tokens / shard.tensor
+    kept = {
+        "mixer's projections": ACTIVATION_BYTES * tokens * mixer.projected,
+        "scan's output": ACTIVATION_BYTES * tokens * mixer.inner,
+        "mixer's output": ways.product * tokens * mixer.inner,
+    }
+    if mixer.kind == "gated-delta":
+        triangle = mixer.num_heads * mixer.chunk
+        kept["convolution's output"] = ACTIVATION_BYTES * tokens * (mixer.channels + triangle)
+    return kept
+
+
 def _norms(shape: Transformer, stream: float, ways: _Keeping) -> dict[str, float]:
+    if shape.num_halves == 1:
+        again = "layernorm" in ways.again
+        return {} if again else {"first norm's output": ways.input_of("linear_fc1") * stream}
     kept = {"second norm's input": ways.stream * stream}
     if "layernorm" not in ways.again:
         first, second = ways.copies
@@ -178,6 +206,8 @@ def _attention(shape: Transformer, shard: Shard, ways: _Keeping) -> dict[str, fl
     else:
         width = shape.query_width / shard.tensor + shape.kv_width_of_rank(shard.tensor)
         kept["queries, keys and values"] = ACTIVATION_BYTES * shard.tokens * width
+    if model.gated_attention:
+        kept["attention's gate"] = 2 * ACTIVATION_BYTES * output
     # The kernel keeps its output in 16 bits, the projection after it its input; these are one
     # tensor unless the projection casts it, or PyTorch copies it into another order.
     apart = ways.torch or ways.product < ACTIVATION_BYTES
@@ -206,15 +236,16 @@ def _dense_block(shape: Transformer, shard: Shard, ways: _Keeping) -> Iterator[t
 def _expert_block(shape: Transformer, shard: Shard, ways: _Keeping) -> Iterator[tuple[str, float]]:
     model = shape.model
     sent = shard.split_tokens * model.experts_per_token
-    rows = shard.tokens * model.experts_per_token / shard.tensor if shard.expert == 1 else sent
+    gathered = sent * shard.expert_gathered
+    rows = gathered / shard.expert_split
     if "moe" in ways.again:
         return
     yield "router's probabilities", _FP32 * shard.split_tokens * model.num_experts
-    yield "tokens at the experts", ways.input_of("linear_fc1") * sent * model.hidden
+    yield "tokens at the experts", ways.input_of("linear_fc1") * gathered * shape.expert_input
     yield from _inner(shape, rows * model.expert_hidden, ways, "experts: ")
     if not ({"moe_act"} & ways.again):
         # Weighted after the last product, which backward needs; before it with moe_act.
-        yield "tokens from the experts", ACTIVATION_BYTES * sent * model.hidden
+        yield "tokens from the experts", ACTIVATION_BYTES * sent * shape.expert_input
     if model.num_shared_experts and "shared_experts" not in ways.again:
         shared = shard.tokens * model.num_shared_experts / shard.tensor * model.expert_hidden
         yield from _inner(shape, shared, ways, "shared experts: ")

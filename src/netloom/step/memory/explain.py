@@ -12,6 +12,7 @@ from netloom.step.memory.states import (
     eight_bit_copies,
     gradient_size,
     held_parameters,
+    keeps_copies_alone,
     trained_count,
 )
 from netloom.workload.demand import shard_of
@@ -89,6 +90,8 @@ def _states(
     low_rank = training.tuning.is_low_rank
     copies = eight_bit_copies(training, gpu, practice)
     cast = f", and {copies} B of 8-bit copies of the layers' matrices" if copies else ""
+    if copies and keeps_copies_alone(training, practice):
+        cast = f" at the ends, {copies} B of 8-bit copies in the layers"
     gradient = gradient_size(training, practice)
     stated = practice.state_bytes * (1 - practice.optimizer_offload)
     rows = (

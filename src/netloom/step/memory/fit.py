@@ -70,11 +70,17 @@ def check_memory(
     if fits(held):
         return held
     found = remedies(shape, plan, training, gpu=gpu, practice=practice)
-    raise refusal(held, shape, gpu, [one.name for one in found])
+    raise refusal(held, shape, gpu, [one.name for one in found], practice=practice)
 
 
 def refusal(
-    held: Memory, shape: Transformer, gpu: Gpu, helps: list[str], *, order: str = ""
+    held: Memory,
+    shape: Transformer,
+    gpu: Gpu,
+    helps: list[str],
+    *,
+    practice: Practice,
+    order: str = "",
 ) -> InfeasibleError:
     """Return the error for *held*, with what helps; *order* says how that is sorted."""
     parts = {**held.parts_bytes(), "context and communicators": held.reserved_bytes}
@@ -84,17 +90,26 @@ def refusal(
         f"{held.slack:.1%} lost in gaps), but {gpu.name} has {_show(held.capacity_bytes)}"
     )
     remedy = f"any of these fits{order}: {', '.join(helps)}" if helps else "use more GPUs per copy"
+    if practice.attention == "unfused":
+        remedy += (
+            f"; {practice.title} keeps the scores of attention, which newer software or "
+            "'attention: flash-2' in job.software does not"
+        )
     return InfeasibleError(key="job", what=what, remedy=remedy)
 
 
 def remedies(
     shape: Transformer, plan: Layout, training: Training, *, gpu: Gpu, practice: Practice
 ) -> list[MemoryRemedy]:
-    """Return the single changes that make the job fit, those that cost no time first."""
+    """Return the single changes that make the job fit, those that cost no time first.
+
+    Stages of ZeRO that the software lacks are not among them.
+    """
     return [
         one
         for one in _changes(plan, training)
-        if _helps(shape, *_changed(plan, training, one), gpu=gpu, practice=practice)
+        if one.parallel.get("zero", 0) in (0, *practice.zero_stages)
+        and _helps(shape, *_changed(plan, training, one), gpu=gpu, practice=practice)
     ]
 
 
@@ -115,7 +130,7 @@ def _changes(plan: Layout, training: Training) -> Iterator[MemoryRemedy]:
 
     Dividing states and tokens costs nothing to speak of; then a little computation; then
     gradients that are divided after every micro-batch; then more ranks that must wait for one
-    another; then a third of all computation. Tensor ranks stay in the scale-up domain.
+    another; then a third of all computation. Tensor and expert ranks stay in the scale-up domain.
     """
     if plan.tensor > 1 and not plan.sequence_parallel:
         yield MemoryRemedy(name="sequence_parallel: true", parallel={"sequence_parallel": True})
@@ -126,6 +141,7 @@ def _changes(plan: Layout, training: Training) -> Iterator[MemoryRemedy]:
         yield _zero(2)
     if training.micro_batch > 1:
         yield MemoryRemedy(name="micro_batch: 1", training={"micro_batch": 1})
+    yield from _more_experts(plan)
     for axis in ("tensor", "pipeline"):
         yield from _more_ranks(plan, axis)
     if plan.zero < 3:
@@ -145,6 +161,14 @@ def _recomputing(training: Training, *kinds: str) -> Iterator[MemoryRemedy]:
             yield MemoryRemedy(name=f"recompute: {kind}", training={"recompute": kind})
 
 
+def _more_experts(plan: Layout) -> Iterator[MemoryRemedy]:
+    """Yield larger expert degrees, which take no GPUs from other axes."""
+    for factor in _FACTORS:
+        degree = factor * plan.expert
+        if degree <= plan.gpus_per_node:
+            yield MemoryRemedy(name=f"expert: {degree}", parallel={"expert": degree})
+
+
 def _more_ranks(plan: Layout, axis: str) -> Iterator[MemoryRemedy]:
     for factor in _FACTORS:
         degree, data = factor * getattr(plan, axis), plan.data // factor
@@ -162,7 +186,7 @@ def _possible(shape: Transformer, plan: Layout, training: Training) -> bool:
         num_micro_batches(training, plan)
     except SpecError:
         return False
-    return plan.stage_gpus % plan.expert == 0
+    return plan.stage_gpus % plan.expert_ranks == 0
 
 
 def memory_validity(held: Memory) -> Validity:

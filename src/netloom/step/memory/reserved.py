@@ -41,7 +41,8 @@ SLACK_SOURCE: Final = Source(
 
 def reserved_bytes(plan: Layout) -> float:
     """Return context and communicators of a GPU; context ranks are counted with the data's."""
-    degrees = (plan.tensor, plan.pipeline, plan.replicas, plan.expert)
+    shared = plan.expert_split if plan.expert_split != plan.tensor else 1
+    degrees = (plan.tensor, plan.pipeline, plan.replicas, plan.expert, shared)
     return CONTEXT_BYTES + COMMUNICATOR_BYTES * sum(degree > 1 for degree in degrees)
 
 

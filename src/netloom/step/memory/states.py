@@ -30,6 +30,7 @@ __all__ = [
     "eight_bit_copies",
     "gradient_size",
     "held_parameters",
+    "keeps_copies_alone",
     "layer_count",
     "states",
     "trained_count",
@@ -105,11 +106,10 @@ def trained_count(
 
 
 def _divided(held: StageParameters, plan: Layout, ends: float) -> HeldParameters:
-    copies = plan.expert_data if plan.expert > 1 else plan.replicas
     return HeldParameters(
         whole=held.dense + held.experts,
         ends=ends,
-        share=held.dense / plan.replicas + held.experts / copies,
+        share=held.dense / plan.sharers + held.experts / plan.expert_sharers,
     )
 
 
@@ -124,8 +124,7 @@ def layer_count(shape: Transformer, plan: Layout, *, moe: bool) -> float:
 
 
 def _of_rank(one: LayerParameters, plan: Layout) -> float:
-    spread = plan.expert if plan.expert > 1 else plan.tensor
-    return one.shared / plan.tensor + one.replicated + one.experts / spread
+    return one.shared / plan.tensor + one.replicated + one.experts / plan.expert_ranks
 
 
 def _gathered_bytes(
@@ -163,14 +162,26 @@ def eight_bit_copies(training: Training, gpu: Gpu, practice: Practice) -> int:
     """Return the 8-bit copies of a weight that stay over the micro-batches of a step.
 
     Transformer Engine casts weights once a step and keeps the cast ones; products on Hopper take
-    8-bit operands in one layout only, so it keeps the transposed matrix, too (recalled); recipes of
-    fine-tuning do without (NeMo and Megatron-Bridge, disable_parameter_transpose_cache). PyTorch
-    casts them in every pass.
+    8-bit operands in one layout only, so it keeps the transposed matrix, too (recalled). MXFP8
+    scales rows and columns in blocks of their own, so both are kept on any GPU (Transformer Engine
+    documentation, MXFP8: blocks are one-dimensional). Recipes of fine-tuning do without (NeMo and
+    Megatron-Bridge, disable_parameter_transpose_cache). PyTorch casts them in every pass.
     """
     if not is_cast(training.precision) or practice.kernels != "transformer-engine":
         return 0
-    transposed = gpu.architecture == "Hopper" and training.tuning.method == "pretrain"
-    return 2 if transposed else 1
+    twice = gpu.architecture == "Hopper" or training.precision == "mxfp8"
+    return 2 if twice and training.tuning.method == "pretrain" else 1
+
+
+def keeps_copies_alone(training: Training, practice: Practice) -> bool:
+    """Return whether the 8-bit copies are the weights, with none in 16 bits beside them.
+
+    Of MXFP8 some software keeps the copies alone: 16-bit weights stand in the gradients' buffer
+    while they are gathered (Megatron-Core reuse_grad_buf_for_mxfp8_param_ag).
+    """
+    return practice.parameter_bytes == 1 or (
+        training.precision == "mxfp8" and practice.mxfp8_weights
+    )
 
 
 def _weights_bytes(
@@ -181,8 +192,9 @@ def _weights_bytes(
         layers = (held.share if plan.zero >= 3 else held.whole) - ends
         return NF4_BYTES * layers + _END_BYTES * ends
     if plan.zero >= 3:
-        return practice.parameter_bytes * held.share
+        second = held.whole / plan.zero_backward_ranks if plan.zero_backward_ranks else 0.0
+        return practice.parameter_bytes * (held.share + second)
     copies = eight_bit_copies(training, gpu, practice)
-    if practice.parameter_bytes == 1:  # the 8-bit copies are the weights
+    if keeps_copies_alone(training, practice):
         return max(1, copies) * (held.whole - held.ends) + _END_BYTES * held.ends
     return practice.parameter_bytes * held.whole + copies * (held.whole - held.ends)

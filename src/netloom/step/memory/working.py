@@ -55,8 +55,9 @@ def layer_working_bytes(
         )
         needed = sum(everything.values())
     if moe:
-        rows = shard.split_tokens * model.experts_per_token
-        width = max(model.hidden, shape.num_ffn_matrices * model.expert_hidden)
+        rows = shard.split_tokens * model.experts_per_token * shard.expert_gathered
+        inner = shape.num_ffn_matrices * model.expert_hidden / shard.expert_split
+        width = max(shape.expert_input, inner)
     else:
         rows, width = shard.tokens / shard.tensor, shape.num_ffn_matrices * model.ffn_hidden
     held = needed - kept + ACTIVATION_BYTES * rows * width

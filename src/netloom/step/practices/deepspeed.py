@@ -14,4 +14,6 @@ ENTRY = replace(
     title="Megatron-DeepSpeed 2022",
     released="2022-01",
     zero_stages=(0, 1, 2, 3),
+    # MiCS; ZeRO++ (arXiv:2306.10209)
+    zero_ways=frozenset({"sets", "second set", "compressed"}),
 )

@@ -20,6 +20,7 @@ ENTRY = Practice(
     drag=0.895,  # fitted, docs/models/step.md
     fused=False,
     shards_weights=True,
+    zero_ways=frozenset({"sets"}),  # ShardingStrategy.HYBRID_SHARD
     source=Source(
         citation="PyTorch FSDP (arXiv:2304.11277): gathers prefetched one layer ahead; what they "
         "cost the computation beside them is fitted (docs/models/step.md)",

@@ -20,5 +20,6 @@ ENTRY = replace(
     released="2026-02",
     zero_stages=(0, 1, 2, 3),  # Megatron-FSDP
     gradient_bytes=2,
+    mxfp8_weights=True,  # bf16_with_mxfp8_mixed sets reuse_grad_buf_for_mxfp8_param_ag
     graphs_on=frozenset({"gb200", "gb300"}),
 )

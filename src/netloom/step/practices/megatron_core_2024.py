@@ -22,6 +22,7 @@ ENTRY = Practice(
     pipeline_hidden=1.0,
     overlaps_data=True,
     zero_stages=(0, 1),
+    zero_ways=frozenset({"sets"}),  # num_distributed_optimizer_instances
     host_experts_s=4.4e-3,
     drag=0.15,  # NCCL occupies 16 to 24 of 132 multiprocessors; recalled
     source=Source(

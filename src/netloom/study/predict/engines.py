@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from netloom.engines.base import Engine
+    from netloom.spec.scenario import FabricSpec
 
 __all__ = ["ENGINES", "engine_named", "engine_of"]
 
@@ -22,13 +23,20 @@ def engine_of(
     *,
     seed: int = 0,
     announce: Callable[[str], None] = lambda _line: None,
+    fabric: FabricSpec | None = None,
 ) -> Engine:
     """Return *engine*, or the one of that name; arguments as :func:`engine_named` takes them."""
-    return engine_named(engine, seed=seed, announce=announce) if isinstance(engine, str) else engine
+    if not isinstance(engine, str):
+        return engine
+    return engine_named(engine, seed=seed, announce=announce, fabric=fabric)
 
 
 def engine_named(
-    name: str, *, seed: int = 0, announce: Callable[[str], None] = lambda _line: None
+    name: str,
+    *,
+    seed: int = 0,
+    announce: Callable[[str], None] = lambda _line: None,
+    fabric: FabricSpec | None = None,
 ) -> Engine:
     """Return the engine called *name*.
 
@@ -36,6 +44,7 @@ def engine_named(
         name: One of :data:`ENGINES`.
         seed: For engines that hash flows: which draw.
         announce: Told what the packet engine is about to run, and how long that takes.
+        fabric: The scenario's, whose settings and floor packets run with.
 
     Raises:
         SpecError: There is no such engine, or no such seed.
@@ -51,12 +60,22 @@ def engine_named(
 
         return FlowEngine(library=AnalyticEngine(contention=RoutedContention(seed)))
     if name == "packet":
+        from netloom.spec.scenario import FabricSpec  # noqa: PLC0415
         from netloom.study.predict.packet_contention import (  # noqa: PLC0415
             PacketContention,
             PacketEngine,
         )
+        from netloom.study.simulate.choices import Choices  # noqa: PLC0415
 
-        return PacketEngine(library=AnalyticEngine(contention=PacketContention(seed, announce)))
+        where = fabric or FabricSpec()
+        contention = PacketContention(
+            seed,
+            announce,
+            choices=Choices(settings=where.settings or ""),
+            chosen_for=where.technology if where.settings else "",
+            floor=where.floor,
+        )
+        return PacketEngine(library=AnalyticEngine(contention=contention))
     raise SpecError(
         key="engine", what=f"there is no {name!r}", remedy=f"use one of {', '.join(ENGINES)}"
     )

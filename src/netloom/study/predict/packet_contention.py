@@ -11,7 +11,6 @@ import numpy as np
 from netloom.engines.flow.hops import gpu_hops, num_senders, placed_nodes
 from netloom.engines.flow.phases import at_once
 from netloom.engines.packet.engine import run_packets
-from netloom.engines.packet.presets import settings_for
 from netloom.errors import InfeasibleError
 from netloom.fabric.build import build
 from netloom.fabric.wire.framing import efficiency
@@ -19,12 +18,15 @@ from netloom.fabric.wiring.built import wiring_of
 from netloom.fabric.wiring.paths import first_ways
 from netloom.provenance import Why
 from netloom.spec.scenario import Floor
+from netloom.study.simulate.as_deployed import as_deployed
+from netloom.study.simulate.choices import Choices
 from netloom.study.simulate.cost import PACKET_RATE_PER_S, acks_per_packet
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from netloom.engines.base import Engine, Outcome, Pattern
+    from netloom.engines.delivery import Delivery
     from netloom.engines.packet.settings import PacketSettings
     from netloom.fabric.network import Network
     from netloom.fabric.wiring.wiring import PacketTopology
@@ -63,6 +65,15 @@ class PacketEngine:
         """The engine's name."""
         return "packet"
 
+    @property
+    def seen(self) -> str:
+        """What of each collective was moved, for those who read the result."""
+        hop, tree = (size >> 20 for size in (HOP_BYTES, TREE_HOP_BYTES))
+        return (
+            f"packets of the first {hop} MiB a hop ({tree} MiB of a tree's): what congestion "
+            "control does later is not in it; 'netloom simulate --step' runs the whole step"
+        )
+
     def run(self, collective: Collective, network: Network) -> Outcome:
         """Return how long *collective* takes on *network*.
 
@@ -81,10 +92,22 @@ class PacketContention:
     Attributes:
         seed: Decides source ports, marks and which nodes are displaced.
         announce: Told in words what is about to run and how long that takes.
+        choices: What runs instead of the technology's own, as in ``simulate``.
+        chosen_for: The technology that *choices* are for, others keep their own; empty for all.
+        floor: Where the network stands: its cables decide headroom.
+        hop_bytes: What a hop carries; more lets congestion control settle, and takes longer.
+        jitter_ps: Hops begin up to this much later, each by its own draw.
+        on_delivery: Told what came of every run.
     """
 
     seed: int = 0
     announce: Callable[[str], None] = field(default=lambda _line: None)
+    choices: Choices = field(default_factory=Choices)
+    chosen_for: str = ""
+    floor: Floor = field(default_factory=Floor)
+    hop_bytes: int = HOP_BYTES
+    jitter_ps: int = 0
+    on_delivery: Callable[[Delivery], None] = field(default=lambda _delivery: None)
     _grounds: dict[int, tuple[Network, PacketTopology]] = field(default_factory=dict, repr=False)
     _known: dict[tuple[int, Group, str], float] = field(default_factory=dict, repr=False)
 
@@ -123,7 +146,7 @@ class PacketContention:
     def _wiring(self, network: Network) -> PacketTopology:
         if id(network) not in self._grounds:
             fabric = build(network.design, network.node, network.scale_up)
-            wiring = wiring_of(fabric, network, Floor(), scale_up=False)
+            wiring = wiring_of(fabric, network, self.floor, scale_up=False)
             self._grounds[id(network)] = (network, wiring)
         return self._grounds[id(network)][1]
 
@@ -136,9 +159,14 @@ class PacketContention:
         )
         rng = np.random.default_rng(self.seed)
         ports = rng.integers(0xC000, 0xF000, len(source)).astype(np.uint16)
-        size_bytes = max(_hop_bytes(pattern, len(hops)) // len(beside), 4096)
+        size_bytes = max(self._hop_bytes(pattern, len(hops)) // len(beside), 4096)
         step = at_once(source, target, size_bytes=size_bytes, source_port=ports)
-        return _fed(step, network, group) if pattern == "tree" else step
+        if pattern == "tree":
+            return _fed(step, network, group)
+        if not self.jitter_ps:
+            return step
+        later = rng.integers(0, self.jitter_ps, len(source), endpoint=True)
+        return replace(step, start_ps=step.start_ps + later)
 
     def _sent_bytes(self, network: Network, group: Group, pattern: Pattern) -> float:
         transfers = self._hops(network, group, pattern)
@@ -149,7 +177,7 @@ class PacketContention:
         """Return how long the step takes, latency taken off."""
         wiring = self._wiring(network)
         transfers = self._hops(network, group, pattern)
-        settings = settings_for(network.technology)
+        settings = self._settings(network, wiring)
         ways = first_ways(
             wiring, transfers.source.astype(np.int64), transfers.target.astype(np.int64)
         )
@@ -159,6 +187,7 @@ class PacketContention:
         )
         self._check_size(what, transfers, settings, hops=int(ways.num_hops.sum()))
         delivery = run_packets(wiring, transfers, settings, seed=self.seed)
+        self.on_delivery(delivery)
         host = settings.transport
         fixed_ps = host.send_ps + host.receive_ps + int(ways.delay_ps.max())
         if not settings.switch.cut_through:  # the last packet is stored on all links but one
@@ -167,6 +196,19 @@ class PacketContention:
         if settings.flow_control == "scheduled":
             fixed_ps += settings.schedule.wait_ps
         return float(delivery.tables["arrivals"]["arrive_ps"].max() - fixed_ps) * 1e-12
+
+    def _hop_bytes(self, pattern: Pattern, num_hops: int) -> int:
+        if pattern == "tree":
+            return max(TREE_HOP_BYTES, self.hop_bytes)
+        return self.hop_bytes // num_hops if pattern == "all-to-all" else self.hop_bytes
+
+    def _settings(self, network: Network, wiring: PacketTopology) -> PacketSettings:
+        """Return what switches and NICs run with: as ``simulate`` does, and as deployed."""
+        name = network.technology.name
+        is_chosen = not self.chosen_for or self.chosen_for.casefold() == name.casefold()
+        choices = self.choices if is_chosen else Choices()
+        settings = choices.packet_settings(network.technology)
+        return as_deployed(settings, wiring, network, self.floor, has_own_marks=bool(choices.ecn))
 
     def _check_size(
         self, asked: str, transfers: Transfers, settings: PacketSettings, *, hops: int
@@ -183,12 +225,6 @@ class PacketContention:
                 remedy="use --engine flow, or a smaller cluster",
             )
         self.announce(f"{what}, about {wall_s:.1f} s")
-
-
-def _hop_bytes(pattern: Pattern, num_hops: int) -> int:
-    if pattern == "tree":
-        return TREE_HOP_BYTES
-    return HOP_BYTES // num_hops if pattern == "all-to-all" else HOP_BYTES
 
 
 def _feeders(network: Network, group: Group) -> int:

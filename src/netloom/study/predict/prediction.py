@@ -17,6 +17,7 @@ from netloom.study.predict.engines import engine_of
 from netloom.study.predict.explain import explain_step
 from netloom.study.predict.interval import interval_json, network_json
 from netloom.study.predict.remedies import with_costs
+from netloom.units import format_count
 
 if TYPE_CHECKING:
     from netloom.engines.base import Engine
@@ -32,15 +33,22 @@ __all__ = ["Prediction", "predict", "step_on"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Prediction(Tabular, Explained):
-    """One step of a scenario on its own technology."""
+    """One step of a scenario on its own technology.
+
+    Attributes:
+        seen: What of the collectives the engine looked at; empty where that is all of them.
+    """
 
     scenario: Scenario
     network: Network
     step: Step
+    seen: str = ""
 
     def __repr__(self) -> str:
         """Return one line."""
-        where = f"{self.network.design.num_gpus:,} GPUs, {self.network.technology.name}"
+        where = (
+            f"{format_count(self.network.design.num_gpus, 'GPU')}, {self.network.technology.name}"
+        )
         what = f"step {self.step.duration_s:.4g} s, MFU {self.step.mfu:.1%}"
         return f"<Prediction {self.scenario.job.model} on {where}: {what}>"
 
@@ -96,6 +104,7 @@ class Prediction(Tabular, Explained):
                 "switches": switches_of(step.practice),
             },
             "tuning": self.scenario.job.trained.tuning.model_dump(mode="json"),
+            **({"seen": self.seen} if self.seen else {}),
             "published": self._published(),
             "validity": step.validity.to_json(),
         }
@@ -127,10 +136,12 @@ def predict(
     network = network_of(scenario.cluster, parts)
     model = model_of(scenario, parts)
     try:
-        step = step_on(network, scenario, model=model, engine=engine_of(engine, seed=seed))
+        asked = engine_of(engine, seed=seed, fabric=scenario.cluster.fabric)
+        step = step_on(network, scenario, model=model, engine=asked)
     except InfeasibleError as error:
         raise with_costs(error, scenario.job, model=model, network=network) from error
-    return Prediction(scenario=scenario, network=network, step=step)
+    seen = getattr(asked, "seen", "")
+    return Prediction(scenario=scenario, network=network, step=step, seen=seen)
 
 
 def step_on(network: Network, scenario: Scenario, *, model: Model, engine: Engine) -> Step:

@@ -46,7 +46,7 @@ def with_costs(
     times = [(_duration_s(one, job, model, network), one.name) for one in found]
     known = sorted((time_s, name) for time_s, name in times if time_s is not None)
     helps = [f"{name} ({format_quantity(time_s, TIME)})" for time_s, name in known]
-    return refusal(held, shape, gpu, helps, order=", fastest step first")
+    return refusal(held, shape, gpu, helps, practice=practice, order=", fastest step first")
 
 
 def _duration_s(one: MemoryRemedy, job: Job, model: Model, network: Network) -> float | None:

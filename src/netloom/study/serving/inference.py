@@ -13,6 +13,8 @@ from netloom.results.tabular import Tabular
 from netloom.step import serving as step_serving
 from netloom.study.inputs import catalog_of, model_of
 from netloom.study.networks import network_of
+from netloom.study.serving.generation import GenerationStudy, study_generation
+from netloom.units import format_count
 from netloom.workload.serving import cache_bytes_per_token
 from netloom.workload.transformer import transformer
 
@@ -98,8 +100,8 @@ class Inference(Tabular, Explained):
         """Return one line."""
         service = self.own.service
         return (
-            f"<Inference {self.model.name} on {service.num_gpus:,} GPUs, {self.own.name}: "
-            f"first token {service.time_to_first_token_s:.4g} s, "
+            f"<Inference {self.model.name} on {format_count(service.num_gpus, 'GPU')}, "
+            f"{self.own.name}: first token {service.time_to_first_token_s:.4g} s, "
             f"then {service.time_per_token_s:.4g} s each, "
             f"{service.tokens_per_s_per_gpu:.4g} tokens/s per GPU>"
         )
@@ -139,20 +141,33 @@ class Inference(Tabular, Explained):
         }
 
 
-def infer(scenario: Scenario, catalog: Catalog | None = None) -> Inference:
+def infer(scenario: Scenario, catalog: Catalog | None = None) -> Inference | GenerationStudy:
     """Return how fast the scenario's cluster serves its model.
+
+    A language model answers with tokens (section ``serving``), a diffusion model with pictures or
+    films (section ``generation``).
 
     >>> import netloom as nl
     >>> nl.infer(nl.example("llama-3.1-70b-serving")).own.service.tokens_per_s  # doctest: +SKIP
 
     Args:
-        scenario: What was asked for; it needs a ``serving`` section.
+        scenario: What was asked for; it needs a ``serving`` or a ``generation`` section.
         catalog: The parts to build it from; default: the shipped ones and the scenario's own.
 
     Raises:
         NetloomError: the section is missing, a part is unknown, the instances cannot be laid
             out, or the model does not fit.
     """
+    parts = catalog or catalog_of(scenario)
+    model = model_of(scenario, parts)
+    if model.diffusion is not None:
+        return study_generation(scenario, model, parts)
+    if scenario.generation is not None:
+        raise SpecError(
+            key="generation",
+            what=f"{model.name} is no diffusion model",
+            remedy="use 'serving', or a diffusion model such as flux.1-dev",
+        )
     if scenario.serving is None:
         raise SpecError(
             key="serving",
@@ -161,14 +176,6 @@ def infer(scenario: Scenario, catalog: Catalog | None = None) -> Inference:
                 "add one, such as 'serving: {prompt: 4096, output: 512, batch: 64, "
                 "decode: {tensor: 8}}', or see 'netloom example llama-3.1-70b-serving'"
             ),
-        )
-    parts = catalog or catalog_of(scenario)
-    model = model_of(scenario, parts)
-    if model.diffusion is not None:
-        raise SpecError(
-            key="job.model",
-            what=f"serving of diffusion models ({model.name}) is not modelled",
-            remedy="choose a language model; 'netloom predict' trains diffusion models",
         )
     own = _served(scenario, scenario.serving, model, network_of(scenario.cluster, parts))
     others, refused = [], []

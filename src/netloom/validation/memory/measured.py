@@ -121,9 +121,10 @@ def _parse(lines: Iterable[str], *, where: str) -> Iterator[MeasuredMemory]:
             remedy=f"name {','.join((*_WHOLE, 'precision', 'recompute', *_QUANTITIES))}, or the "
             "columns of a table of steps with peak_memory_gb",
         )
-    for row in reader:
+    for number, row in enumerate(reader, start=1):
         if (row.get("peak_memory_gb") or "").strip():
-            found = _logged(read_step(row, where=where), where=where)
+            step = read_step(row, where=where, number=number, timed=False)
+            found = _logged(step, where=where)
             if found is not None:
                 yield found
 

@@ -6,7 +6,7 @@ What a row does not say is assumed aloud: every assumption is a sentence in the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
@@ -16,18 +16,20 @@ from netloom.spec.scenario import Job
 from netloom.step.software import practice_for
 from netloom.validation.steps.machines import network_of_row
 from netloom.validation.steps.models import model_of_row
-from netloom.validation.steps.recipes import with_recipe
+from netloom.validation.steps.recipes import recipe_of, with_recipe
 from netloom.validation.steps.software import software_of
 from netloom.validation.steps.tuning import fine_tuning_of, tuned_training
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from netloom.fabric.network import Network
     from netloom.parts.load import Catalog
     from netloom.parts.parts import Model
     from netloom.step.practice import Practice
     from netloom.validation.steps.measured import MeasuredStep
 
-__all__ = ["StepCase", "cases_of"]
+__all__ = ["StepCase", "cases_of", "has_experts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,29 +57,61 @@ class StepCase:
 def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
     """Return the ways *row* can have run, likeliest first.
 
-    Where recomputation is not stated they differ in it, and the first that fits in memory is
-    the one to predict.
+    Where recomputation or parallelism is not stated they differ in it, and the first that fits in
+    memory is the one to predict. So is the micro-batch of its recipe where the stated one does not
+    fit.
 
     Raises:
         SpecError: the row's GPU, model or network is not one we know.
     """
-    row, about_recipe = with_recipe(row)
-    model, about_model = model_of_row(row, catalog)
-    network, about_network = network_of_row(row, catalog)
-    parallel, about_parallel = _parallel(row)
-    choices, about_recompute = _recompute(row)
-    assumed = (*about_model, *about_network, *about_parallel, *about_recompute, *about_recipe)
+    told, about_recipe = with_recipe(row)
+    model, about_model = model_of_row(told, catalog)
+    network, about_network = network_of_row(told, catalog)
+    common = (*about_model, *about_network)
     return tuple(
         StepCase(
-            row=row,
-            job=_job(row, model, parallel, recompute),
+            row=way,
+            job=_job(way, model, parallel, recompute),
             model=model,
             network=network,
-            assumed=assumed,
-            doubts=_doubts(row),
+            assumed=(*common, *about_parallel, *about_recompute, *about_recipe),
+            doubts=(*_doubts(way), *guessed),
         )
-        for recompute in choices
+        for way, guessed in (
+            (told, ()),
+            *_with_degrees(told, model, network.node.num_gpus),
+            *_with_micro_batch(told, row),
+        )
+        for parallel, about_parallel in (_parallel(way),)
+        for recomputes, about_recompute in (_recompute(way),)
+        for recompute in recomputes
     )
+
+
+def _with_degrees(
+    row: MeasuredStep, model: Model, node_gpus: int
+) -> Iterator[tuple[MeasuredStep, tuple[str, ...]]]:
+    """Yield *row* with tensor and pipeline degrees, the least first, where it states neither."""
+    if {"tp", "pp"} & set(row.degrees) or row.divides_weights:
+        return
+    tensors = [size for size in (2, 4, 8) if size <= node_gpus and model.num_heads % size == 0]
+    largest = max(tensors, default=1)
+    stages = [size for size in range(2, model.num_layers + 1) if model.num_layers % size == 0]
+    for tensor, pipeline in (*((size, 1) for size in tensors), *((largest, p) for p in stages)):
+        if row.num_gpus % (tensor * pipeline) == 0:
+            about = f"no parallelism is stated; tensor {tensor}, pipeline {pipeline} are tried"
+            yield replace(row, degrees={**row.degrees, "tp": tensor, "pp": pipeline}), (about,)
+
+
+def _with_micro_batch(
+    row: MeasuredStep, published: MeasuredStep
+) -> Iterator[tuple[MeasuredStep, tuple[str, ...]]]:
+    """Yield *row* with the micro-batch of its recipe, where the table states a larger one."""
+    recipe, stated = recipe_of(published), row.degrees.get("micro_batch", 1)
+    size = recipe.degrees.get("micro_batch", stated) if recipe else stated
+    if size < stated:
+        about = f"micro-batches of {stated} do not fit; its recipe's of {size} are tried"
+        yield replace(row, degrees={**row.degrees, "micro_batch": size}), (about,)
 
 
 def _job(row: MeasuredStep, model: Model, parallel: dict[str, Any], recompute: str) -> Job:
@@ -130,6 +164,7 @@ def _parallel(row: MeasuredStep) -> tuple[dict[str, Any], tuple[str, ...]]:
         "pipeline": pipeline,
         "context": degrees.get("cp", 1),
         "expert": expert,
+        "expert_tensor": _expert_tensor(row, expert),
         **_dispatch(row),
         "virtual_pipeline": degrees.get("vpp", 1) if pipeline > 1 else 1,
         "zero": zero,
@@ -149,7 +184,7 @@ _DISPATCHERS: Final = {
 
 def _dispatch(row: MeasuredStep) -> dict[str, Any]:
     """Return how the row's software brings tokens to experts: as its columns say, or as assumed."""
-    if not _has_experts(row):
+    if not has_experts(row):
         return {}
     found = _assumed_dispatch(row)
     stated = "".join(letter for letter in row.text("dispatcher") if letter.isalpha())
@@ -179,12 +214,21 @@ def _assumed_dispatch(row: MeasuredStep) -> dict[str, Any]:
 
 def _expert_degree(row: MeasuredStep) -> tuple[int, tuple[str, ...]]:
     """Return over how many GPUs experts are spread: no more than share a pipeline stage."""
-    stated = row.degrees.get("ep", 1) if row.shape.get("experts") or _has_experts(row) else 1
+    stated = row.degrees.get("ep", 1) if row.shape.get("experts") or has_experts(row) else 1
     stage = row.num_gpus // row.degrees.get("pp", 1)
     fits = math.gcd(stated, stage)
     if fits == stated:
         return stated, ()
     return fits, (f"{stated} GPUs do not share a pipeline stage of {stage}; experts over {fits}.",)
+
+
+def _expert_tensor(row: MeasuredStep, expert: int) -> int | None:
+    """Return over how many GPUs each expert is divided, where the row says and they are there."""
+    text = row.text("etp").strip()
+    stage = row.num_gpus // row.degrees.get("pp", 1)
+    if not (has_experts(row) and text.isdigit() and int(text)):
+        return None
+    return int(text) if stage % (expert * int(text)) == 0 else None
 
 
 def _is_grace(row: MeasuredStep) -> bool:
@@ -193,8 +237,10 @@ def _is_grace(row: MeasuredStep) -> bool:
 
 def _zero(row: MeasuredStep) -> tuple[int, tuple[str, ...]]:
     text = row.text("optimizer_sharding")
+    if row.text("reshard") == "no":
+        return 1, ("Weights stay gathered and gradients are summed once a step: as ZeRO 1.",)
     if not text:
-        if row.degrees.get("fsdp", 0) > 1 or row.text("fsdp") == "yes":
+        if row.divides_weights:
             return 3, ()
         assumed = int(_is_recent(row))
         return assumed, (f"Sharding is not stated; ZeRO {assumed} assumed.",)
@@ -210,7 +256,8 @@ def _is_recent(row: MeasuredStep) -> bool:
     return not any(word in row.text("framework") for word in old)
 
 
-def _has_experts(row: MeasuredStep) -> bool:
+def has_experts(row: MeasuredStep) -> bool:
+    """Return whether what *row* trains is a mixture of experts, by its columns."""
     return row.text("arch") == "moe" or row.degrees.get("ep", 1) > 1
 
 
@@ -221,8 +268,18 @@ def _recompute(row: MeasuredStep) -> tuple[tuple[str, ...], tuple[str, ...]]:
             return (how,), ()
     about = "Recomputation is not stated; the least that fits in memory assumed."
     # Assumed: Megatron-Bridge recomputes mixtures module by module.
-    light = _has_experts(row) and "bridge" in row.text("framework")
+    light = has_experts(row) and "bridge" in row.text("framework")
     return ("none", "light" if light else "selective", "full"), (about,)
+
+
+# As tables write them, lower case and without what parts words: ``FP8-MX`` is Megatron-Bridge's.
+_PRECISIONS: Final = (
+    ("mxfp8", "mxfp8"),
+    ("fp8mx", "mxfp8"),
+    ("fp4", "nvfp4"),
+    ("fp8", "fp8"),
+    ("fp16", "fp16"),
+)
 
 
 def _training(row: MeasuredStep, recompute: str) -> dict[str, Any]:
@@ -232,6 +289,7 @@ def _training(row: MeasuredStep, recompute: str) -> dict[str, Any]:
         "micro_batch": _micro_batch(row),
         "precision": _precision(row),
         "recompute": recompute,
+        **({"router_choice": "neighbours"} if "automodel" in row.text("framework") else {}),
         **tuned_training(row),
     }
 
@@ -249,8 +307,5 @@ def _micro_batch(row: MeasuredStep) -> int:
 
 
 def _precision(row: MeasuredStep) -> str:
-    text = row.text("precision")
-    for name in ("mxfp8", "nvfp4", "fp8", "fp16", "bf16"):
-        if name in text:
-            return name
-    return "bf16"
+    text = "".join(letter for letter in row.text("precision") if letter.isalnum())
+    return next((name for word, name in _PRECISIONS if word in text), "bf16")

@@ -1,13 +1,10 @@
-"""The measured steps that parameters were taken from, and those that contradict themselves."""
+"""The measured steps that parameters were taken from."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from netloom.validation.steps.measured import MeasuredStep
-
-__all__ = ["FITTED", "contradicted"]
+__all__ = ["FITTED"]
 
 # The first row of each model, precision and plan of the dgxc-benchmarking table (H100, dense, whole
 # models, pre-training) and of each model and tensor degree of the multi-node vTrain table; one in
@@ -21,6 +18,7 @@ __all__ = ["FITTED", "contradicted"]
 # are from.
 FITTED: Final = frozenset(
     {
+        "bridge25-0014",
         "bridge_ab-0004",
         "korthikanti2022-0005",
         "korthikanti2022-0010",
@@ -45,6 +43,7 @@ FITTED: Final = frozenset(
         "megatron_bridge-0009",
         "megatron_bridge-0012",
         "megatron_bridge-0027",
+        "megatron_bridge-0164",
         "megatron_bridge-0046",
         "megatron_bridge-0076",
         "megatron-0044",
@@ -98,20 +97,3 @@ FITTED: Final = frozenset(
         "vtrain_single-1344",
     }
 )
-
-
-def contradicted(row: MeasuredStep) -> tuple[str, ...]:
-    """Return how the neighbours of *row* in its own table contradict it; empty when they do not."""
-    found = (
-        "vtrain" in row.source.lower()
-        and row.shape.get("hidden") == 8192
-        and row.num_gpus == 512
-        and row.degrees.get("tp") == 2
-    )
-    if not found:
-        return ()
-    doubt = (
-        "vTrain's 39B runs on 512 GPUs with tensor 2 are 17 to 36 % slower than its own with "
-        "tensor 1, 4 and 8; interference is suspected"
-    )
-    return (doubt,)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from netloom.validation.steps.measured import MeasuredStep
 
-__all__ = ["PublishedRecipe", "recipe_of", "with_recipe"]
+__all__ = ["PublishedRecipe", "recipe_of", "released_with", "with_recipe"]
 
 _TABLE: Final = "moe_recipes.csv"
 _NAME: Final = re.compile(
@@ -56,7 +56,7 @@ class PublishedRecipe:
 
 def with_recipe(row: MeasuredStep) -> tuple[MeasuredStep, tuple[str, ...]]:
     """Return *row* with what its recipe sets where it is silent, and which recipe that was."""
-    found = recipe_of(row)
+    found = recipe_of(row) or _automodel(row)
     if found is None:
         return row, ()
     new = {name: text for name, text in found.texts.items() if not row.text(name)}
@@ -64,6 +64,33 @@ def with_recipe(row: MeasuredStep) -> tuple[MeasuredStep, tuple[str, ...]]:
         f"What it leaves out of {', '.join(found.texts)} is as in {found.name}, {found.release}."
     )
     return replace(row, texts={**row.texts, **new}), (about,)
+
+
+# NVIDIA-NeMo/Automodel, examples/benchmark/configs, *_te_deepep.yaml: activation_checkpointing and
+# reshard_after_forward; attn, of gpt-oss flex, of the others Transformer Engine's.
+_AUTOMODEL: Final = {
+    "deepseek": {"recompute": "full", "reshard": "no"},
+    "qwen330b": {"recompute": "full", "reshard": "no"},
+    "kimik2": {"recompute": "full", "reshard": "no"},
+    "gptoss20b": {"recompute": "none", "reshard": "no", "attention": "flash-2"},
+    "gptoss120b": {"recompute": "none", "reshard": "yes", "attention": "flash-2"},
+}
+
+
+def _automodel(row: MeasuredStep) -> PublishedRecipe | None:
+    """Return what AutoModel's benchmark of the row's model sets."""
+    if "automodel" not in row.text("framework"):
+        return None
+    name = next((name for name in _AUTOMODEL if _letters(row.model).startswith(name)), None)
+    if name is None:
+        return None
+    return PublishedRecipe(
+        name=f"examples/benchmark/configs of {row.model}",
+        release="AutoModel",
+        degrees={},
+        global_batch=row.global_batch,
+        texts=_AUTOMODEL[name],
+    )
 
 
 def recipe_of(row: MeasuredStep) -> PublishedRecipe | None:
@@ -82,6 +109,12 @@ def recipe_of(row: MeasuredStep) -> PublishedRecipe | None:
         if _month(one.release) <= _month(release[1]) and _others(one, row) <= {"micro_batch"}
     ]
     return min(near, key=lambda one: _preference(one, row), default=None)
+
+
+def released_with(recipe: PublishedRecipe, row: MeasuredStep) -> bool:
+    """Return whether *recipe* is of the very release that *row* ran."""
+    release = _RELEASE.search(row.text("framework"))
+    return release is not None and release[1] == recipe.release
 
 
 def _preference(recipe: PublishedRecipe, row: MeasuredStep) -> tuple[object, ...]:

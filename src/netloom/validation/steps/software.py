@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final, get_args
 
-from netloom.spec.software import PRACTICES, GraphedModule, RecomputedModule
+from netloom.spec.software import PRACTICES, AttentionVersion, GraphedModule, RecomputedModule
 from netloom.validation.steps.tuning import fine_tuning_software
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ __all__ = ["software_of"]
 # The first word that is found decides. Commits are named as the published tables name them.
 _NAMES: Final = (
     ("mlperf", "mlperf"),
+    ("automodel", "automodel"),
     ("fsdp2", "torchtitan"),
     ("composer", "fsdp-2023"),
     ("fsdp", "fsdp-2023"),
@@ -32,6 +34,7 @@ _NAMES: Final = (
     ("megatron-lm 0.14", "megatron-core-2025"),
     ("dev branch", "megatron-core-2025"),
 )
+_RELEASE: Final = re.compile(r"\b\d\d\.\d\d\b")
 _CURRENT: Final = "megatron-core-2024"
 # Megatron-LM arguments.py: tp_comm_overlap, overlap_grad_reduce and overlap_param_gather are off
 # unless given.
@@ -52,7 +55,9 @@ def software_of(row: MeasuredStep) -> dict[str, Any]:
         "name": name,
         **_overlaps(row, name),
         **_graphs(row),
-        **_types(row),
+        **_types(row, name),
+        **_attention(row, name),
+        **_launches(row, name),
         **_modules(row),
         **_offload(row),
         **fine_tuning_software(row),
@@ -73,15 +78,57 @@ def _overlaps(row: MeasuredStep, name: str) -> dict[str, bool]:
     return {}
 
 
-def _types(row: MeasuredStep) -> dict[str, str]:
+# mlcommons/training_results_v3.0 and v3.1, NVIDIA/benchmarks/gpt3: neither configuration sets
+# fp8_params, so weights are held and gathered in 16 bits; grad_sync_dtype is bf16. The container of
+# v3.1 installs flash-attn 2.0.8.
+_FIRST_ROUNDS: Final = re.compile(r"mlperf v3\.[01]\b")
+_SECOND_ATTENTION: Final = re.compile(r"mlperf v3\.1\b")
+
+
+def _types(row: MeasuredStep, name: str) -> dict[str, str]:
     """Return the types of gradients and weights, where the script that ran sets them.
 
     Megatron-LM's examples/llama/train_llama3_8b_h100_fp8.sh: --grad-reduce-in-bf16 and
     --fp8-param-gather.
     """
+    if name == "mlperf" and _FIRST_ROUNDS.search(row.text("framework")):
+        return {"parameter_type": "bf16"}
     if "examples/llama" in row.text("source") and "fp8" in row.text("precision"):
         return {"gradient_type": "bf16", "parameter_type": "fp8"}
+    # Megatron-FSDP's guide, recommended configurations: --grad-reduce-in-bf16.
+    if name.startswith("megatron-core") and row.divides_weights:
+        return {"gradient_type": "bf16"}
     return {}
+
+
+# Of Megatron-Bridge until 26.02, with the exchange overlapped: layers are cut into parts that
+# Python runs one by one. From Qwen3 235B on 64 B200 (row bridge25-0014, not judged).
+_OVERLAPPED_LAUNCH: Final = "6ms"
+
+
+def _launches(row: MeasuredStep, name: str) -> dict[str, str]:
+    """Return what launching takes where parts of layers run in turns and no graph holds them."""
+    release = _RELEASE.search(row.text("framework"))
+    old = name == "megatron-bridge" and release is not None and release[0] <= "26.02"
+    plain = row.text("ep_overlap") == "yes" and row.text("cuda_graphs") == "no"
+    return {"expert_launch": _OVERLAPPED_LAUNCH} if old and plain else {}
+
+
+def _attention(row: MeasuredStep, name: str) -> dict[str, str]:
+    """Return the attention kernel where it is known, or none was fused for the model's heads.
+
+    NeMo of 25.05 and before with latent attention (heads of 192 and 128) on Blackwell: its DGX
+    Cloud recipe computes core_attn again, which a fused kernel has no need of.
+    """
+    if row.text("attention") in get_args(AttentionVersion):
+        return {"attention": row.text("attention")}
+    if _SECOND_ATTENTION.search(row.text("framework")):
+        return {"attention": "flash-2"}
+    latent = "deepseek" in row.model.lower()
+    blackwell = row.gpu.upper().startswith(("GB", "B"))
+    release = _RELEASE.search(row.text("framework"))
+    old = release is None or release[0] <= "25.05"
+    return {"attention": "unfused"} if name == "nemo" and latent and blackwell and old else {}
 
 
 # Megatron-Bridge, scripts/performance/configs, cpu_offloading_num_layers of its FSDP recipes (read
@@ -102,7 +149,7 @@ def _offload(row: MeasuredStep) -> dict[str, int]:
     stated = row.degrees.get("cpu_offloading_num_layers")
     if stated is not None:
         return {"activation_offload": stated}
-    if "bridge" not in row.text("framework") or row.degrees.get("fsdp", 0) <= 1:
+    if "bridge" not in row.text("framework") or not row.divides_weights:
         return {}
     bits = 16 if "bf16" in row.text("precision") else 8
     size = row.model.lower().rpartition("_")[2]

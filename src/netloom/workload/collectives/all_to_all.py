@@ -15,7 +15,9 @@ __all__ = ["ENTRY"]
 
 
 def _transfers(plan: ExchangePlan) -> Dag:
-    return all_to_all(plan.group, plan.size_bytes, in_flight=plan.in_flight)
+    return all_to_all(
+        plan.group, plan.size_bytes, in_flight=plan.in_flight, distances=plan.distances
+    )
 
 
 ENTRY = CollectiveEntry(

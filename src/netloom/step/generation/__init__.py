@@ -1,0 +1,1 @@
+"""How fast a cluster makes pictures and films with a diffusion model."""

@@ -1,0 +1,3 @@
+"""Models whose layers differ: attention, windows, states passed along the sequence."""
+
+from __future__ import annotations

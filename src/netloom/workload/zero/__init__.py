@@ -1,0 +1,1 @@
+"""What ZeRO divides, and over which ranks."""
