@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import zlib
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +14,7 @@ from netloom.errors import SpecError
 from netloom.formats.profiles.kineto import parse_kineto
 from netloom.formats.profiles.megatron_log import parse_megatron_log
 from netloom.formats.profiles.nsight import MAGIC, parse_nsight
+from netloom.spec.files import check_regular
 from netloom.study.explain.explanation import explain as explain_step
 
 if TYPE_CHECKING:
@@ -24,10 +27,11 @@ if TYPE_CHECKING:
     from netloom.study.explain.logged import LoggedSteps
     from netloom.study.explain.timeline import RankTimeline
 
-__all__ = ["explain"]
+__all__ = ["explain", "read_log", "read_traces"]
 
 GZIP: Final = b"\x1f\x8b"
 MAX_TRACE_BYTES: Final = 1 << 31
+_RANK: Final = re.compile(r"rank[_.-]?(\d{1,9})", re.IGNORECASE)
 
 
 def explain(
@@ -60,20 +64,45 @@ def explain(
         scenario,
         catalog,
         measured_s=measured_s,
-        traces=[_timeline(Path(one)) for one in traces],
-        log=None if log is None else _logged(Path(log)),
+        traces=read_traces(traces),
+        log=None if log is None else read_log(log),
     )
 
 
+def read_traces(traces: Sequence[str | os.PathLike[str]]) -> list[RankTimeline]:
+    """Return what each file of a profiler recorded.
+
+    Raises:
+        SpecError: a file cannot be read, or is none.
+    """
+    return [_timeline(Path(one)) for one in traces]
+
+
+def read_log(log: str | os.PathLike[str]) -> LoggedSteps:
+    """Return what a log says.
+
+    Raises:
+        SpecError: it cannot be read, or is none.
+    """
+    return _logged(Path(log))
+
+
 def _timeline(path: Path) -> RankTimeline:
+    check_regular(path, wanted="a trace that a profiler wrote")
     head = _bytes(path, 16)
     if head.startswith(MAGIC):
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as store:
-            return parse_nsight(store, name=str(path))
+            return _numbered(parse_nsight(store, name=str(path)), path)
     content = _bytes(path)
     if head.startswith(GZIP):
         content = _unpacked(content, path)
     return parse_kineto(content.decode("utf-8", errors="replace"), name=str(path))
+
+
+def _numbered(found: RankTimeline, path: Path) -> RankTimeline:
+    """Return an export with the rank that its name says, as nothing in it does."""
+    said = _RANK.search(path.name)
+    return found if said is None else replace(found, rank=int(said[1]))
 
 
 def _bytes(path: Path, limit: int = MAX_TRACE_BYTES) -> bytes:
@@ -103,6 +132,7 @@ def _unpacked(content: bytes, path: Path) -> bytes:
 
 
 def _logged(path: Path) -> LoggedSteps:
+    check_regular(path, wanted="a log")
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
             return parse_megatron_log(lines, name=str(path))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from netloom.app.explain import explain as explain_step
+from netloom.app.explain import read_log, read_traces
 from netloom.cli.options import OwnParts, PageOutput
 from netloom.cli.scenario import scenario_at
 from netloom.cli.show import show
 from netloom.errors import SpecError
 from netloom.report.explain import explanation_text
 from netloom.report.explain_page import explanation_page
+from netloom.study.explain.explanation import explain as explain_step
 from netloom.study.inputs import catalog_of
 from netloom.units import TIME, parse_quantity
 
@@ -36,9 +37,11 @@ def explain(
         log: A log of Megatron-LM, NeMo or Megatron-Bridge, with timers where they were printed.
     """
     measured_s = None if measured is None else _seconds(measured)
+    timelines = read_traces(trace)  # what is wrong with them is not the scenario's fault
+    logged = None if log is None else read_log(log)
     with scenario_at(scenario) as asked:
         found = explain_step(
-            asked, catalog_of(asked, own), measured_s=measured_s, traces=trace, log=log
+            asked, catalog_of(asked, own), measured_s=measured_s, traces=timelines, log=logged
         )
     return show(
         found, output, lambda: explanation_text(found), page=lambda: explanation_page(found)

@@ -32,7 +32,7 @@ _GPU: Final = frozenset({"kernel", "gpu_memcpy", "gpu_memset"})
 _LAUNCHES: Final = frozenset({"cuda_runtime", "cuda_driver"})
 _OPTIMIZER: Final = re.compile(r"Optimizer\.step#")
 _HOST_CALL: Final = re.compile(r"(gloo|mpi):(\w+)$")
-_NCCL_KERNEL: Final = re.compile(r"nccl(?:Dev)?Kernel_(\w+?)(?:_|\(|$)")
+_NCCL_KERNEL: Final = re.compile(r"[nr]ccl\w{0,20}?Kernel_(\w+?)(?:_|\(|$)")
 _OPERATIONS: Final = {
     "allreduce": "all-reduce",
     "allgather": "all-gather",
@@ -204,7 +204,20 @@ def _of_kernel(event: Event) -> CollectiveCall:
         size_bytes=_size(args.get("In msg nelems"), args.get("dtype")),
         group=str(args.get("Process Group Description") or args.get("Process Group Name") or ""),
         num_ranks=_count(args.get("Group size"), 0),
+        rank_stride=_stride(args),
     )
+
+
+def _stride(args: Event) -> int:
+    """Return the ranks from one member of the group to the next; 0 where it is not known.
+
+    ``Process Group Ranks`` is text, such as ``[0, 8, 16, ..., 120]``.
+    """
+    said = _count(args.get("Global rank stride"), 0)
+    if said:
+        return said
+    members = re.findall(r"\d{1,12}", str(args.get("Process Group Ranks", ""))[:60])
+    return max(0, int(members[1]) - int(members[0])) if len(members) > 1 else 0
 
 
 def _of_host(event: Event, said: str, num_ranks: int) -> CollectiveCall:

@@ -33,6 +33,11 @@ _TIMER: Final = re.compile(
 _PLAIN_TIMER: Final = re.compile(r"^\s*([a-z][a-z0-9-]{2,60})\s*\.+:\s*([0-9.]+)\s*$")
 
 
+# With --timing-log-option all a timer is a heading, and each rank a line.
+_HEADING: Final = re.compile(r"^\s{1,8}([a-z][a-z0-9-]{2,60}):\s*$")
+_RANK: Final = re.compile(r"^\s+rank\s+(\d{1,9}):\s*([0-9.]+)\s*$")
+
+
 def is_megatron_log(head: str) -> bool:
     """Whether a text has a line of such a log near its beginning."""
     return any(_step_s(without_colour(line)) is not None for line in raw_lines(head))
@@ -46,19 +51,29 @@ def parse_megatron_log(lines: Iterable[str], *, name: str = "log") -> LoggedStep
     """
     steps_s: list[float] = []
     timers: dict[str, list[Timer]] = {}
+    by_rank: dict[str, dict[int, list[float]]] = {}
+    of: str = ""
     for line in raw_lines(lines):
         plain = without_colour(line)
         if (step_s := _step_s(plain)) is not None:
             steps_s.append(step_s)
         elif found := _timer(plain):
             timers.setdefault(found[0], []).append(found[1])
+        elif of and (one := _RANK.match(plain)):
+            if (time_s := _seconds(one[2], 1e3)) is not None:
+                by_rank.setdefault(of, {}).setdefault(int(one[1]), []).append(time_s)
+        else:
+            heading = _HEADING.match(plain)
+            of = heading[1] if heading else ""
     if not steps_s:
         raise SpecError(
             file=name,
             what="has no line with 'elapsed time per iteration'",
             remedy="give the log of rank 0, or of the last rank, which Megatron prints on",
         )
-    return LoggedSteps(steps_s=tuple(steps_s), timers={k: _median(v) for k, v in timers.items()})
+    medians = {name: _median(some) for name, some in timers.items()}
+    medians |= {name: _of_ranks(ranks) for name, ranks in by_rank.items()}
+    return LoggedSteps(steps_s=tuple(steps_s), timers=medians)
 
 
 def _step_s(line: str) -> float | None:
@@ -84,6 +99,11 @@ def _timer(line: str) -> tuple[str, Timer] | None:
     if min_s is None or max_s is None:
         return None
     return found[1], Timer(min_s=min_s, max_s=max_s)
+
+
+def _of_ranks(ranks: dict[int, list[float]]) -> Timer:
+    ranks_s = {rank: median(times_s) for rank, times_s in ranks.items()}
+    return Timer(min_s=min(ranks_s.values()), max_s=max(ranks_s.values()), ranks_s=ranks_s)
 
 
 def _median(some: list[Timer]) -> Timer:

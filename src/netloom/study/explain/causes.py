@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from netloom.spec.scenario import Recompute
+    from netloom.study.explain.logged import LoggedSteps
     from netloom.study.explain.phases import RecordedStep
     from netloom.study.explain.rates import CollectiveRate
     from netloom.workload.collective import Axis
 
-__all__ = ["Cause", "StepEvidence", "causes_of"]
+__all__ = ["Cause", "StepEvidence", "causes_of", "logged_causes"]
 
 LEAST_SHARE: Final = 0.02
 SLOW_RANK: Final = 1.05  # ranks of a sound job differ by 1 to 2 % (step/schedule.py, JITTER)
@@ -107,14 +108,40 @@ def _slow_rank(seen: StepEvidence) -> Iterator[Cause]:
     slowest = max(seen.ranks, key=lambda one: one.compute_s)
     others_s = median(one.compute_s for one in seen.ranks if one is not slowest)
     if slowest.compute_s > SLOW_RANK * others_s:
-        yield Cause(
-            name="slow-rank",
-            what=f"rank {slowest.rank} computes {1e3 * slowest.compute_s:.1f} ms a step, the "
-            f"others {1e3 * others_s:.1f}",
-            remedy="look at that GPU's clock, temperature and ECC counts, at its share of the "
-            "tokens, and exchange it",
-            worth_s=slowest.compute_s - others_s,
-        )
+        yield _slow(slowest.rank, slowest.compute_s, others_s)
+
+
+def logged_causes(log: LoggedSteps, stage_gpus: int) -> tuple[Cause, ...]:
+    """Return the rank whose passes are longer than those of its pipeline stage, if a log says so.
+
+    Args:
+        log: What was logged, rank by rank.
+        stage_gpus: Ranks of a pipeline stage, which have the same work.
+    """
+    passes = [log.timers[name].ranks_s for name in _PASSES if name in log.timers]
+    ranks = set.intersection(*(set(one) for one in passes)) if passes else set()
+    total_s = {rank: sum(one[rank] for one in passes) for rank in ranks}
+    found = []
+    for stage in {rank // stage_gpus for rank in ranks}:
+        own = {rank: s for rank, s in total_s.items() if rank // stage_gpus == stage}
+        slowest = max(own, key=own.__getitem__)
+        others = [time_s for rank, time_s in own.items() if rank != slowest]
+        if others and own[slowest] > SLOW_RANK * median(others):
+            found.append(_slow(slowest, own[slowest], median(others)))
+    return tuple(sorted(found, key=lambda one: -one.worth_s))
+
+
+_PASSES: Final = ("forward-compute", "backward-compute")
+
+
+def _slow(rank: int, time_s: float, others_s: float) -> Cause:
+    return Cause(
+        name="slow-rank",
+        what=f"rank {rank} computes {1e3 * time_s:.1f} ms a step, the others {1e3 * others_s:.1f}",
+        remedy="look at that GPU's clock, temperature and ECC counts, at its share of the "
+        "tokens, and exchange it",
+        worth_s=time_s - others_s,
+    )
 
 
 def _common(seen: StepEvidence) -> float:

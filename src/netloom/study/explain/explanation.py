@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from netloom.errors import SpecError
 from netloom.results.table import Table
 from netloom.results.tabular import Tabular
-from netloom.study.explain.causes import Cause, StepEvidence, causes_of
+from netloom.study.explain.causes import Cause, StepEvidence, causes_of, logged_causes
 from netloom.study.explain.phases import predicted_phases, recorded_step
 from netloom.study.explain.rates import CollectiveRate, rates_of
 from netloom.study.explain.timers import timed_lines
@@ -143,15 +143,18 @@ def explain(
     if traces:
         return _from_traces(prediction, traces, parts)
     lines: tuple[PhaseLine, ...] = ()
+    causes: tuple[Cause, ...] = ()
     if log is not None:
         measured_s = log.step_s
+        stages = scenario.job.parallel.pipeline
+        causes = logged_causes(log, prediction.network.design.num_gpus // stages)
         lines = tuple(PhaseLine(**one) for one in timed_lines(prediction.step, log))
     assert measured_s is not None  # one of the three is given
     return Explanation(
         prediction=prediction,
         measured_s=measured_s,
         lines=lines,
-        causes=(),
+        causes=causes,
         rates=(),
         variants=variants_of(scenario, parts, measured_s=measured_s),
     )
@@ -176,7 +179,7 @@ def _from_traces(
     ranks = [recorded_step(one, parallel) for one in traces]
     middle = _middle(ranks)
     predicted_s = predicted_phases(prediction.step)
-    rates = rates_of(traces, middle, parallel, prediction.network)
+    rates = rates_of(traces, middle, prediction.scenario.job, prediction.network)
     evidence = StepEvidence(
         ranks=ranks,
         step=middle,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
@@ -16,10 +16,15 @@ WARM_UP_STEPS: Final = 2  # compilation, autotuning and the first communicators
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timer:
-    """One timer, in seconds a step: the least and the most of all ranks."""
+    """One timer, in seconds a step: the least and the most of all ranks.
+
+    Attributes:
+        ranks_s: Of each rank, where the log has them all (``--timing-log-option all``).
+    """
 
     min_s: float
     max_s: float
+    ranks_s: Mapping[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Final
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.study.explain.phases import axis_of, exposed
 from netloom.workload.collective import Axis, Collective, CollectiveKind, Group
+from netloom.workload.placement import Layout, axis_group, layout, pair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from netloom.fabric.network import Network
-    from netloom.spec.scenario import Parallel
+    from netloom.spec.scenario import Job, Parallel
     from netloom.study.explain.phases import RecordedStep
     from netloom.study.explain.timeline import CollectiveCall, RankTimeline
 
@@ -50,19 +51,22 @@ class CollectiveRate:
         return self.recorded_s / self.predicted_s
 
 
-Key = tuple[Axis, str, int, int]
+Key = tuple[Axis, str, int, int, int]
 
 
 def rates_of(
-    ranks: Sequence[RankTimeline], step: RecordedStep, parallel: Parallel, network: Network
+    ranks: Sequence[RankTimeline], step: RecordedStep, job: Job, network: Network
 ) -> tuple[CollectiveRate, ...]:
     """Return the collectives whose size is recorded, beside their prediction on *network*."""
-    first = ranks[0]
+    first, parallel = ranks[0], job.parallel
+    plan = layout(
+        parallel, node=network.node, num_gpus=network.design.num_gpus, placement=job.placement
+    )
     by_key: defaultdict[Key, list[float]] = defaultdict(list)
     for index, call in enumerate(first.collectives):
         if key := _key(call, parallel, network):
             by_key[key].append(_shortest_s(ranks, index, call))
-    return tuple(_rates(by_key, len(first.steps), step, network))
+    return tuple(_rates(by_key, len(first.steps), step, (network, plan)))
 
 
 def _key(call: CollectiveCall, parallel: Parallel, network: Network) -> Key | None:
@@ -71,7 +75,8 @@ def _key(call: CollectiveCall, parallel: Parallel, network: Network) -> Key | No
         return None
     if not call.size_bytes or not 1 < num_ranks <= network.design.num_gpus:
         return None
-    return axis_of(call, parallel), call.operation, call.size_bytes, num_ranks
+    axis = axis_of(call, parallel)
+    return axis, call.operation, call.size_bytes, num_ranks, call.rank_stride
 
 
 def _shortest_s(ranks: Sequence[RankTimeline], index: int, call: CollectiveCall) -> float:
@@ -87,9 +92,14 @@ def _shortest_s(ranks: Sequence[RankTimeline], index: int, call: CollectiveCall)
 
 
 def _rates(
-    by_key: dict[Key, list[float]], num_steps: int, step: RecordedStep, network: Network
+    by_key: dict[Key, list[float]],
+    num_steps: int,
+    step: RecordedStep,
+    where: tuple[Network, Layout],
 ) -> Iterator[CollectiveRate]:
-    for (axis, operation, size_bytes, num_ranks), each_s in by_key.items():
+    network, plan = where
+    for (axis, operation, size_bytes, num_ranks, stride), each_s in by_key.items():
+        group = _group(plan, axis, num_ranks, stride)
         total_s = step.communication_s.get(axis, 0.0)
         mine_s = sum(each_s) / num_steps
         shown_s = step.phases_s.get(exposed(axis), 0.0)
@@ -99,15 +109,22 @@ def _rates(
             num_ranks=num_ranks,
             num=len(each_s) / num_steps,
             recorded_s=median(each_s),
-            predicted_s=_predicted_s(operation, size_bytes, num_ranks, network),
+            predicted_s=_predicted_s(operation, size_bytes, group, network),
             exposed_s=shown_s * min(1.0, mine_s / total_s) if total_s else 0.0,
         )
 
 
-def _predicted_s(operation: str, size_bytes: int, num_ranks: int, network: Network) -> float:
+def _group(plan: Layout, axis: Axis, num_ranks: int, stride: int) -> Group:
+    """Return where a group's ranks sit: as recorded, else as the job's axis lays them out."""
+    if stride:
+        return plan.group(size=num_ranks, stride=stride)
+    own = axis_group(plan, axis)
+    return own if own.size == num_ranks else plan.group(size=num_ranks, stride=1)
+
+
+def _predicted_s(operation: str, size_bytes: int, group: Group, network: Network) -> float:
     kind = CollectiveKind(operation.replace("-", "_"))
-    whole = size_bytes * num_ranks if kind in _WHOLE else size_bytes
-    per_node = min(num_ranks, network.node.num_gpus)
-    group = Group(size=num_ranks, per_node=per_node)
+    whole = size_bytes * group.size if kind in _WHOLE else size_bytes
+    group = pair(group) if kind is CollectiveKind.SEND_RECV else group
     asked = Collective(kind=kind, size_bytes=whole, group=group)
     return AnalyticEngine().run(asked, network).duration_s

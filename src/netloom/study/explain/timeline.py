@@ -63,6 +63,7 @@ class CollectiveCall:
         size_bytes: What one rank gives; None where the recording does not say.
         group: What the program calls the group of ranks.
         num_ranks: In the group; 0 where the recording does not say.
+        rank_stride: From one member to the next; 0 where the recording does not say.
     """
 
     operation: str
@@ -70,6 +71,7 @@ class CollectiveCall:
     size_bytes: int | None = None
     group: str = ""
     num_ranks: int = 0
+    rank_stride: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
