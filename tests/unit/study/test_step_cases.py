@@ -9,7 +9,8 @@ import pytest
 from netloom.errors import SpecError
 from netloom.parts.load import load_catalog
 from netloom.validation.steps.cases import cases_of
-from netloom.validation.steps.measured import MeasuredStep, read_step
+from netloom.validation.steps.contradicted import contradicted
+from netloom.validation.steps.measured import MeasuredStep, read_step, read_steps
 from netloom.validation.steps.suite import (
     read_step_rows,
     shipped_step_rows,
@@ -153,3 +154,107 @@ def test_a_file_without_rows_is_refused(tmp_path: Any) -> None:
     path.write_text("row_id,gpu\n")
     with pytest.raises(SpecError, match="has no rows"):
         read_step_rows(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "precision"),
+    [
+        ("FP8-MX", "mxfp8"),
+        ("MXFP8", "mxfp8"),
+        ("FP8-CS", "fp8"),
+        ("fp8 (fp8 all-gather)", "fp8"),
+        ("NVFP4", "nvfp4"),
+        ("amp_bf16", "bf16"),
+        ("", "bf16"),
+    ],
+)
+def test_precision_is_read_however_a_table_writes_it(text: str, precision: str) -> None:
+    (case,) = cases_of(row(precision=text, gpu="B200"), CATALOG)
+    assert case.job.trained.precision == precision
+
+
+def test_degrees_that_are_not_stated_are_tried_until_the_model_fits() -> None:
+    stated = {"tp": "", "pp": "", "n_gpus": "96", "layers": "96", "hidden": "12288"}
+    big = row(**stated, heads="96", ffn_hidden="49152", params_b="175", global_batch="1152")
+    (result,) = validate_steps([big], CATALOG).per_row
+    assert result.predicted is not None
+    assert not result.inside
+    assert "no parallelism is stated; tensor 8, pipeline" in result.reason
+
+
+def test_weights_that_ranks_divide_need_no_other_degrees() -> None:
+    whole = cases_of(row(tp="", pp=""), CATALOG)
+    divided = cases_of(row(tp="", pp="", fsdp="256"), CATALOG)
+    assert {case.job.parallel.tensor for case in whole} == {1, 2, 4, 8}
+    assert [case.job.parallel.tensor for case in divided] == [1]
+
+
+def test_a_flag_for_divided_weights_is_no_degree_of_one() -> None:
+    assert row(fsdp="1", framework="Megatron-Bridge 26.02").divides_weights
+    assert not row(fsdp="1").divides_weights
+    assert not row(fsdp="0", framework="Megatron-Bridge 26.02").divides_weights
+
+
+def lines(*rows: dict[str, str]) -> list[str]:
+    names = list(rows[0])
+    quoted = [",".join(f'"{one[name]}"' for name in names) for one in rows]
+    return [",".join(names), *quoted]
+
+
+def test_a_row_without_a_name_has_its_number() -> None:
+    found = read_steps(lines({**ROW, "row_id": ""}, {**ROW, "row_id": ""}), where="own.csv")
+    assert [one.row_id for one in found] == ["1", "2"]
+
+
+def test_a_row_that_lacks_something_leaves_the_others_their_score() -> None:
+    table = lines(ROW, {**ROW, "row_id": "x-2", "seq_len": ""})
+    good, bad = validate_steps(read_steps(table, where="own.csv"), CATALOG).per_row
+    assert good.predicted is not None
+    assert bad.error_pct is None
+    assert bad.measured == 9.6
+    assert "x-2: has no seq_len" in bad.reason
+
+
+def test_commas_part_thousands_of_counts_and_are_refused_in_times() -> None:
+    (found,) = read_steps(lines({**ROW, "n_gpus": "1,024"}), where="own.csv")
+    assert found.num_gpus == 1024
+    with pytest.raises(SpecError, match="has a comma"):
+        read_step({**ROW, "step_time_s": "9,613"}, where="own.csv")
+
+
+@pytest.mark.parametrize("text", ["16,32", "1.2.3", "many"])
+def test_what_is_no_number_is_not_read_as_its_first_digits(text: str) -> None:
+    with pytest.raises(SpecError, match="n_gpus"):
+        row(n_gpus=text)
+
+
+def test_rows_that_their_own_source_contradicts_are_few_and_named() -> None:
+    found = {one.row_id: contradicted(one) for one in shipped_step_rows()}
+    named = {row_id for row_id, why in found.items() if why}
+    vtrain = {f"vtrain_multi-00{number}" for number in (44, 51, 81)}
+    tables = {f"bridge25-00{number}" for number in ("04", "15", "16", "34")}
+    assert named == vtrain | tables | {"megatron_bridge-0036", "megatron_bridge-0239"}
+    assert found["bridge25-0034"] == (
+        "the recipe of its release has micro-batches of 4, the table 1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("framework", "attention", "parameters"),
+    [
+        ("NeMo, MLPerf v3.0", 3, 2),
+        ("NeMo, MLPerf v3.1", 2, 2),  # its container has flash-attn 2.0.8
+        ("NeMo, MLPerf v5.0", 3, 1),  # holds FP8 parameters
+    ],
+)
+def test_submissions_to_mlperf_are_run_with_what_their_round_had(
+    framework: str, attention: int, parameters: int
+) -> None:
+    case = cases_of(row(framework=framework, gpu="H100-SXM-80GB", precision="fp8"), CATALOG)[0]
+    assert (case.practice.flash, case.practice.parameter_bytes) == (attention, parameters)
+
+
+def test_how_far_apart_the_steps_of_a_run_are_stands_beside_its_error() -> None:
+    told, silent = row(step_p5_s="9.5", step_p95_s="9.88"), row(row_id="x-2")
+    spreads = [one.spread_pct for one in validate_steps([told, silent], CATALOG).per_row]
+    assert spreads == [pytest.approx(4.0), None]

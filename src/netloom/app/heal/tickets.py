@@ -35,12 +35,13 @@ class TicketQueue:
     policy: HealPolicy
     plan: HealPlan | None = field(default=None, repr=False)
 
-    def do(self, act: Act) -> tuple[str, str]:
-        """Open a ticket, or let the scheduler act; as :meth:`Hands.do`.
+    def apply(self, act: Act, token: str = "") -> tuple[str, str]:
+        """Open a ticket, or let the scheduler act; as :meth:`Actuator.apply`.
 
         Raises:
             LabError: policy names no program for it, it failed, or the ticket cannot be written.
         """
+        del token
         if act.verb == "ticket":
             path = self._ticket(act)
             return f"opened {path}", str(path)
@@ -61,7 +62,7 @@ class TicketQueue:
             return f"noted in {token}"
         return f"{act.name}: nothing to undo"
 
-    def check(self, plan: HealPlan) -> Check:
+    def verify(self, plan: HealPlan) -> Check:
         """Return whether the job made progress after a restart, by the program policy names.
 
         Where it names none, or no job was restarted, the plan is left to people.

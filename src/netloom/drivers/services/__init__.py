@@ -1,0 +1,1 @@
+"""Services that a watch tells of cases, and the database that two watches share."""

@@ -1,0 +1,1 @@
+"""What people and other systems do about cases: acts, maintenance, alerts, tickets, who leads."""
