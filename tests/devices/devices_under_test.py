@@ -69,6 +69,19 @@ def answers(port: int) -> bool:
     return False
 
 
+def certified(folder: Path) -> Path:
+    """Write a key and a certificate of this machine into a folder."""
+    need("openssl")
+    argv = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=leaf0"]
+    argv += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(folder / "key.pem")]
+    subprocess.run(  # noqa: S603  (a test's own key)
+        [find_program("openssl"), *argv, "-out", str(folder / "cert.pem")],
+        check=True,
+        capture_output=True,
+    )
+    return folder
+
+
 def inventory(folder: Path, devices: list[dict[str, Any]], **defaults: Any) -> Path:
     path = folder / "fleet.json"
     path.write_text(json.dumps({"defaults": defaults, "devices": devices}), encoding="utf-8")

@@ -18,6 +18,7 @@ from labs_under_test import write_scenario
 from netloom.drivers.devices import exporters, lldp, snmp
 from netloom.drivers.programs import find_program, run
 from netloom.errors import LabError
+from netloom.formats.snmp import walk
 from netloom.ops.observe.devices import DeviceAccess, Secret
 from netloom.ops.observe.store import ObservationStore
 
@@ -90,14 +91,14 @@ def test_the_ethtool_and_netclass_collectors_are_understood(tmp_path: Path) -> N
 
 
 @contextmanager
-def snmpd(folder: Path) -> Iterator[DeviceAccess]:
+def snmpd(folder: Path, *more: str) -> Iterator[DeviceAccess]:
     need("snmpd", "snmpbulkwalk")
     port = free_port(socket.SOCK_DGRAM)
     settings = folder / "snmpd.conf"
     settings.write_text(
         f"agentAddress udp:127.0.0.1:{port}\nrocommunity {COMMUNITY}\n"
         f'createUser reader SHA "{PASSPHRASE}" AES "{PASSPHRASE}"\nrouser reader priv\n'
-        f"master agentx\nagentXSocket {folder}/agentx\n"
+        f"master agentx\nagentXSocket {folder}/agentx\n" + "".join(f"{line}\n" for line in more)
     )
     access = DeviceAccess(
         name="leaf0", address=f"127.0.0.1:{port}", secret=Secret(COMMUNITY), deadline_s=20.0
@@ -118,6 +119,41 @@ def snmpd(folder: Path) -> Iterator[DeviceAccess]:
         del os.environ["SNMP_PERSISTENT_DIR"]
 
 
+def sensors() -> Iterator[str]:
+    """Give lines that let snmpd tell of an optic in lo, and of a fan that is in no port.
+
+    Not recorded from a device: objects are those of RFC 3433 and 6933, numbers are ours.
+    """
+    entity, sensor = walk.PHYSICAL, walk.SENSOR
+    yield f"override {walk.ALIAS}.2.100.0 object_id {walk.IF}.1.1"  # port 100 is interface 1
+    rows = [  # index, inside of, what, type, scale, precision, value
+        (101, 100, "Rx Power Lane 1 Sensor", walk.DBM, 9, 2, -125),
+        (102, 100, "Lane 2 transmit power", walk.WATTS, 7, 0, 500),  # 500 uW are -3.01 dBm
+        (103, 100, "Lane 1 Tx Bias", walk.AMPERES, 8, 2, 675),
+        (104, 100, "Module Temperature", walk.CELSIUS, 9, 1, 405),
+        (105, 7, "Fan temperature", walk.CELSIUS, 9, 0, 30),
+    ]
+    for index, holder, about, kind, scale, precision, value in rows:
+        yield f'override {entity}.2.{index} octet_str "{about}"'
+        yield f"override {entity}.4.{index} integer {holder}"
+        cells = (kind, scale, precision, value, 1)
+        for column, cell in enumerate(cells, start=1):
+            yield f"override {sensor}.{column}.{index} integer {cell}"
+
+
+def test_optics_are_told_by_a_real_snmpd(tmp_path: Path) -> None:
+    with snmpd(tmp_path, *sensors()) as access:
+        report = snmp.look(access)
+    found = {(one.metric, one.inside): one.value for one in report.values if "optic" in one.metric}
+    assert found == {
+        ("optic_receive_power_dbm", "lane:1"): -1.25,
+        ("optic_transmit_power_dbm", "lane:2"): pytest.approx(-3.0103),
+        ("optic_bias_a", "lane:1"): pytest.approx(6.75e-3),
+        ("optic_temperature_c", ""): 40.5,
+    }
+    assert {one.port for one in report.values if "optic" in one.metric} == {"lo"}
+
+
 def test_a_real_snmpd_tells_of_interfaces_by_both_versions(tmp_path: Path) -> None:
     with snmpd(tmp_path) as access:
         report = snmp.look(access)
@@ -125,6 +161,7 @@ def test_a_real_snmpd_tells_of_interfaces_by_both_versions(tmp_path: Path) -> No
         assert (found["lo", "link_up"], found["lo", "admin_up"]) == (1, 1)
         assert found["lo", "mtu_bytes"] == 65536
         assert any(metric == "received_packets" for _, metric in found)  # it leaves lo out
+        assert report.versions["os"].startswith("Linux ")  # sysDescr: what uname says
         private = replace(access, user="reader", secret=Secret(PASSPHRASE))
         again = {(one.port, one.metric) for one in snmp.look(private).values}
         assert again == set(found)
@@ -185,7 +222,7 @@ def test_a_real_lldpd_tells_neighbours_and_a_wrong_one_is_a_finding(
 ) -> None:
     sock = str(cable / "leaf0.sock")
     report = seen_within(DeviceAccess(name="leaf0", address=sock), lldp.look)
-    assert [tuple(one) for one in report.neighbours] == [("eth1", "spine1", "eth1")]
+    assert [one[:3] for one in report.neighbours] == [("eth1", "spine1", "eth1")]
     # The lowest uplink of leaf:0 should lead to spine:0; we say that this is it.
     device = {"name": "leaf0", "kind": "lldp", "address": sock, "part": "leaf:0"}
     spine = {"name": "spine1", "kind": "lldp", "address": str(cable / "spine1.sock")}
@@ -206,7 +243,7 @@ def test_neighbours_by_snmp_are_those_of_lldpd(
         request.getfixturevalue("cable")  # its lldpd reports to the snmpd that already runs
         seen_within(DeviceAccess(name="x", address=f"{open_folder}/leaf0.sock"), lldp.look)
         report = seen_within(access, snmp.look)
-    assert [tuple(one) for one in report.neighbours] == [("eth1", "spine1", "eth1")]
+    assert [one[:3] for one in report.neighbours] == [("eth1", "spine1", "eth1")]
 
 
 def test_programs_of_another_host_are_run_by_ssh(

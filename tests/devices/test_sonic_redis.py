@@ -6,11 +6,19 @@ import json
 import signal
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from devices_under_test import answers, daemon, free_port, inventory, need, watched
+from devices_under_test import (
+    answers,
+    certified,
+    daemon,
+    free_port,
+    inventory,
+    need,
+    watched,
+)
 from labs_under_test import write_scenario
 from sonic_under_test import CONFIG_DB, STATE_DB, SonicSwitch, hostname_of, switches_of
 
@@ -48,6 +56,15 @@ class RunningSwitch:
             for words in self.tables.commands():
                 stream.send(command(*words))
                 read_reply(stream)
+
+    def ask(self, database: int, *words: str) -> str:
+        """Return what Redis answers to one command, as text."""
+        with connected(self.access, port=0, max_bytes=1 << 20) as stream:
+            stream.send(command("SELECT", str(database)))
+            read_reply(stream)
+            stream.send(command(*words))
+            said = read_reply(stream)
+        return said.decode() if isinstance(said, bytes) else str(said or "")
 
 
 @contextmanager
@@ -114,7 +131,7 @@ def test_what_the_databases_hold_becomes_observations(tmp_path: Path) -> None:
     assert found["Ethernet0", "", "optic_temperature_c"] == 41.5
     assert ("Ethernet0", "lane:1", "optic_transmit_power_dbm") not in found  # N/A
     assert (found["Ethernet0", "", "bgp_up"], found["10.9.9.9", "", "bgp_up"]) == (1, 0)
-    assert [tuple(one) for one in report.neighbours or ()] == [("Ethernet0", "spine1", "etp3")]
+    assert [one[:3] for one in report.neighbours or ()] == [("Ethernet0", "spine1", "etp3")]
     assert report.aliases == {"Ethernet0": "etp1"}
 
 
@@ -134,6 +151,49 @@ def test_a_healthy_fabric_has_no_finding(
         kept = {(part, metric): value for _, part, metric, value in store.latest()}
     assert kept["leaf:0[1]", "link_up"] == 1
     assert kept["spine:0[1]/queue:3", "ecn_marked_packets"] == 51
+
+
+def test_versions_are_inventory_and_the_odd_ones_are_named(
+    fabric: dict[str, RunningSwitch],
+    scenario: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def install(names: list[str], schema: str, firmware: str) -> None:
+        for name in names:
+            switch = fabric[name]
+            switch.tables.put(CONFIG_DB, "DEVICE_METADATA|localhost", hwsku="Mellanox-SN5600")
+            switch.tables.put(CONFIG_DB, "VERSIONS|DATABASE", VERSION=schema)
+            key = "TRANSCEIVER_FIRMWARE_INFO|Ethernet0"
+            switch.tables.put(STATE_DB, key, active_firmware=firmware, inactive_firmware="N/A")
+            switch.load()
+
+    def schemas() -> dict[str, Any]:
+        found = watched(scenario, fleet, capsys)[1]["versions"]
+        return next(one for one in found if one["component"] == "schema")
+
+    fleet = fleet_of(tmp_path, fabric)
+    install([*fabric], "version_202311_03", "1.2.0")
+    assert schemas() == {
+        "kind": "sonic",
+        "model": "Mellanox-SN5600",
+        "component": "schema",
+        "majority": "version_202311_03",
+        "num_devices": len(fabric),
+        "others": [],
+    }
+    install(["leaf:1"], "version_202405_01", "1.3.0")
+    odd = {"device": hostname_of("leaf:1"), "version": "version_202405_01"}
+    assert schemas()["others"] == [odd]
+    assert schemas()["others"] == [odd]  # told again, and not an event again
+    with ObservationStore(tmp_path / "watch.db") as store:
+        events = [one for one in store.events(0, 1e12) if one.kind == "version"]
+    changes = [(one.part, one.text) for one in events if "not seen before" not in one.text]
+    assert changes == [
+        ("leaf:1", "schema: version_202311_03 -> version_202405_01"),
+        ("leaf:1", "optic Ethernet0: 1.2.0 -> 1.3.0"),
+    ]
+    assert len(events) == 2 * len(fabric) + 2
 
 
 def test_faults_are_found_where_they_are(
@@ -229,3 +289,45 @@ def test_a_password_is_used_and_never_told(
 def test_what_is_no_sonic_is_said(tmp_path: Path) -> None:
     with redis(tmp_path, SonicSwitch("x")) as one, pytest.raises(LabError, match="SONiC switch"):
         look(one.access)
+
+
+def asic(*numbers: int) -> SonicSwitch:
+    """Return the tables of one ASIC of a switch."""
+    tables = SonicSwitch("leaf0")
+    for number in numbers:
+        tables.add_port(number, speed_bps=400e9, peer=("spine0", number))
+    return tables
+
+
+def test_a_switch_of_several_asics_is_one_switch(tmp_path: Path) -> None:
+    with redis(tmp_path, asic(1, 2)) as one, redis(tmp_path, asic(3)) as other:
+        both = f"{one.access.address}, {other.access.address}"
+        report = look(replace(one.access, address=both))
+        alone = look(one.access)
+    up = {value.port for value in report.values if value.metric == "link_up"}
+    assert up == {"Ethernet0", "Ethernet8", "Ethernet16"}
+    assert len(report.values) == len(alone.values) * 3 // 2
+    assert {seen.device_port for seen in report.neighbours or ()} == {"etp1", "etp2", "etp3"}
+    assert report.aliases["Ethernet16"] == "etp3"
+
+
+def test_a_redis_with_tls_proves_who_it_is(tmp_path: Path) -> None:
+    need("redis-server", "openssl")
+    certified(tmp_path)
+    port, plain = free_port(), free_port()
+    settings = f"bind 127.0.0.1\nport {plain}\ntls-port {port}\nsave ''\ndir {tmp_path}\n"
+    settings += f"tls-cert-file {tmp_path}/cert.pem\ntls-key-file {tmp_path}/key.pem\n"
+    settings += f"tls-ca-cert-file {tmp_path}/cert.pem\ntls-auth-clients no\n"
+    with daemon(
+        ["redis-server", "-"], tmp_path, lambda: answers(port), text=settings.encode()
+    ) as p:
+        clear = DeviceAccess(name="leaf0", address=f"127.0.0.1:{plain}")
+        RunningSwitch(tables=asic(1), access=clear, process=p).load()
+        safe = replace(
+            clear, address=f"rediss://127.0.0.1:{port}", certificate=tmp_path / "cert.pem"
+        )
+        assert look(safe).values == look(clear).values
+        with pytest.raises(LabError, match="CERTIFICATE_VERIFY_FAILED"):
+            look(replace(safe, certificate=None))
+        with pytest.raises(LabError):
+            look(replace(safe, address=f"rediss://127.0.0.1:{plain}", deadline_s=2.0))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import json
 import ssl
-import subprocess
 import threading
 import time
 from contextlib import contextmanager
@@ -17,14 +16,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from devices_under_test import inventory, need, watched
+from devices_under_test import certified, inventory, watched
 from labs_under_test import write_scenario
 
 from netloom.drivers.devices import eapi, nvue
 from netloom.drivers.devices.web import fetch
-from netloom.drivers.programs import find_program
 from netloom.errors import LabError
-from netloom.ops.observe.devices import DeviceAccess, PortValue, Secret
+from netloom.formats.nvue import state as nvue_paths
+from netloom.ops.observe.devices import DeviceAccess, PortValue, Secret, SeenNeighbour
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,13 +47,29 @@ PORT = {
     },
 }
 SHOWS: dict[str, Any] = {
+    "show version": {"modelName": "DCS-7060X6-64PE", "version": "4.31.2F", "uptime": 7.5},
     "show interfaces": {"interfaces": {"Ethernet1/1": PORT}},
     "show lldp neighbors": {
         "lldpNeighbors": [
             {"port": "Ethernet1/1", "neighborDevice": "spine1", "neighborPort": "Ethernet3/1"}
         ]
     },
-    "show ip bgp summary": {"vrfs": {"default": {"peers": {"10.0.0.1": {"peerState": "Active"}}}}},
+    "show ip bgp summary vrf all": {
+        "vrfs": {
+            "default": {"peers": {"10.0.0.1": {"peerState": "Active"}}},
+            "storage": {"peers": {"10.9.0.1": {"peerState": "Established"}}},
+        }
+    },
+    "show interfaces transceiver dom": {
+        "interfaces": {
+            "Ethernet1/1": {
+                "parameters": {
+                    "rxPower": {"unit": "dBm", "channels": {"1": -1.5, "2": -2.5, "x": 1}},
+                    "voltage": {"channels": {"-": 3.25}},
+                }
+            }
+        }
+    },
     "show interfaces transceiver": {
         "interfaces": {"Ethernet1/1": {"rxPower": -1.25, "txBias": 6.75, "temperature": 40.5}}
     },
@@ -62,7 +77,7 @@ SHOWS: dict[str, Any] = {
 
 
 # As NVIDIA's NVUE API guide prints an interface.
-NVUE = {
+NVUE: dict[str, Any] = {
     "swp1": {
         "type": "swp",
         "link": {
@@ -74,6 +89,36 @@ NVUE = {
     },
     "swp2": {"link": {"state": {"down": {}}, "speed": "1G"}},
     "lo": {"ip": {}},
+}
+NVUE["swp1"] |= {
+    "ip": {"address": {"10.0.0.0/31": {}}},
+    "lldp": {
+        "neighbor": {
+            "spine01": {
+                "chassis": {"system-name": "spine01"},
+                "port": {"name": "swp3", "type": "ifname"},
+            }
+        }
+    },
+    "counters": {
+        "qos": {
+            "pfc-stats": {"3": {"rx-pause-frames": 31, "tx-pause-frames": 41}},
+            "egress-queue-stats": {"3": {"tx-frames": 70, "tx-uc-buffer-discards": 8}},
+        }
+    },
+}
+NVUE_SESSIONS = {"10.0.0.1": {"state": "established"}, "swp2": {"state": "active"}}
+NVUE_OPTICS = {
+    "swp1": {
+        "temperature": {"temperature": "42.56 degrees C / 108.61 degrees F"},
+        "voltage": {"voltage": "3.2862 V"},
+        "channel": {
+            "channel-1": {
+                "rx-power": {"power": "0.8541 mW / -0.68 dBm"},
+                "tx-bias-current": {"current": "6.75 mA"},
+            }
+        },
+    }
 }
 
 
@@ -99,6 +144,15 @@ class Device(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         if self.path == "/nvue_v1/interface?rev=operational":
             self.reply(json.dumps(NVUE).encode())
+        elif self.path == nvue_paths.SESSIONS:
+            self.reply(json.dumps(NVUE_SESSIONS).encode())
+        elif self.path == nvue_paths.TRANSCEIVERS:
+            if NVUE_OPTICS:
+                self.reply(json.dumps(NVUE_OPTICS).encode())
+            else:
+                self.send_error(404)
+        elif self.path == "/nvue_v1/system?rev=operational":
+            self.reply(b'{"build": "Cumulus Linux 5.9.1", "platform": "SN5600", "uptime": 7}')
         elif self.path == "/moved":
             self.send_response(302)
             self.send_header("Location", "http://127.0.0.1:1/")
@@ -123,13 +177,8 @@ class Device(BaseHTTPRequestHandler):
 
 @contextmanager
 def served(folder: Path) -> Iterator[DeviceAccess]:
-    need("openssl")
+    certified(folder)
     key, certificate = folder / "key.pem", folder / "cert.pem"
-    argv = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=leaf0"]
-    argv += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key)]
-    subprocess.run(  # noqa: S603  (a test's own key)
-        [find_program("openssl"), *argv, "-out", str(certificate)], check=True, capture_output=True
-    )
     server = ThreadingHTTPServer(("127.0.0.1", 0), Device)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
@@ -166,11 +215,16 @@ def test_what_eapi_says_becomes_observations(tmp_path: Path) -> None:
         PortValue("Ethernet1/1", "receive_discards", 5),
         PortValue("Ethernet1/1", "send_discards", 6),
         PortValue("Ethernet1/1", "bgp_up", 0),
+        PortValue("10.9.0.1", "bgp_up", 1),
+        PortValue("Ethernet1/1", "optic_receive_power_dbm", -1.5, "lane:1"),
+        PortValue("Ethernet1/1", "optic_receive_power_dbm", -2.5, "lane:2"),
+        PortValue("Ethernet1/1", "optic_voltage_v", 3.25),
         PortValue("Ethernet1/1", "optic_receive_power_dbm", -1.25),
         PortValue("Ethernet1/1", "optic_bias_a", 6.75e-3),
         PortValue("Ethernet1/1", "optic_temperature_c", 40.5),
     }
-    assert report.neighbours == [("Ethernet1/1", "spine1", "Ethernet3/1")]
+    assert report.neighbours == [SeenNeighbour("Ethernet1/1", "spine1", "Ethernet3/1")]
+    assert report.versions == {"model": "DCS-7060X6-64PE", "os": "4.31.2F"}
 
 
 def test_a_switch_of_arista_is_watched_and_its_secret_never_told(
@@ -204,7 +258,29 @@ def test_what_nvue_says_becomes_observations(tmp_path: Path) -> None:
         PortValue("swp1", "receive_errors", 3),
         PortValue("swp1", "sent_packets", 192),
         PortValue("swp2", "link_up", 0),
+        PortValue("swp1", "pause_frames_received", 31, "priority:3"),
+        PortValue("swp1", "pause_frames_sent", 41, "priority:3"),
+        PortValue("swp1", "queue_packets", 70, "queue:3"),
+        PortValue("swp1", "queue_drops", 8, "queue:3"),
+        PortValue("swp1", "bgp_up", 1),
+        PortValue("swp2", "bgp_up", 0),
+        PortValue("swp1", "optic_temperature_c", 42.56),
+        PortValue("swp1", "optic_voltage_v", 3.2862),
+        PortValue("swp1", "optic_receive_power_dbm", -0.68, "lane:1"),
+        PortValue("swp1", "optic_bias_a", 6.75e-3, "lane:1"),
     }
+    assert report.neighbours == [SeenNeighbour("swp1", "spine01", "swp3")]
+
+
+def test_a_switch_without_modules_says_less_and_does_not_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(NVUE_OPTICS, "swp1")
+    with served(tmp_path) as access:
+        report = nvue.look(access)
+    assert not report.missing
+    assert not any("optic" in one.metric for one in report.values)
+    assert report.versions == {"os": "Cumulus Linux 5.9.1", "model": "SN5600"}
 
 
 def test_a_refusal_of_eapi_is_told_without_control_characters(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from netloom.spec.inventory.file import Credentials
 
-__all__ = ["read_secret"]
+__all__ = ["read_private", "read_secret"]
 
 MAX_BYTES: Final = 16 * 1024
 
@@ -44,11 +44,16 @@ def read_secret(
             )
         return Secret(text)
     if credentials.file:
-        return Secret(_read(folder / credentials.file))
+        return Secret(read_private(folder / credentials.file))
     return None
 
 
-def _read(path: Path) -> str:
+def read_private(path: Path) -> str:
+    """Return the text of a file that only its owner can read.
+
+    Raises:
+        SpecError: it cannot be read, is empty, or can be read by others.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:

@@ -59,11 +59,14 @@ class HostShell:
             "--",
         ]
 
-    def run(self, argv: Sequence[str]) -> str:
-        """Return what a program prints.
+    def words(self, argv: Sequence[str]) -> list[str]:
+        """Return the program and the arguments that are run on this machine for it."""
+        return [*self._before, shlex.join(argv)] if self._before else list(argv)
+
+    def run(self, argv: Sequence[str], *, text: str = "") -> str:
+        """Return what a program prints; *text* is its standard input.
 
         Raises:
             LabError: it is not there, failed, or did not end in time.
         """
-        words = [*self._before, shlex.join(argv)] if self._before else list(argv)
-        return run(words, timeout_s=self._deadline.left_s())
+        return run(self.words(argv), text=text, timeout_s=self._deadline.left_s())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from netloom.drivers.devices.streams import Deadline, split_address
 from netloom.drivers.programs import run
 from netloom.errors import LabError, NetloomError
-from netloom.formats.snmp.walk import SUBTREES, parse_walk, report_of
+from netloom.formats.snmp.walk import WALKS, parse_walk, report_of
 
 if TYPE_CHECKING:
     from netloom.ops.observe.devices import DeviceAccess, DeviceReport
@@ -40,7 +40,7 @@ def look(access: DeviceAccess) -> DeviceReport:
     with tempfile.TemporaryDirectory(prefix="netloom-snmp-") as folder:
         _write_settings(Path(folder) / "snmp.conf", access)
         columns: dict[str, dict[str, str]] = {}
-        for tree in SUBTREES:
+        for tree in WALKS:
             columns |= parse_walk(_walk(access, tree, Path(folder), deadline))
     return report_of(columns)
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from netloom.drivers.devices.streams import connected
+from netloom.drivers.devices.streams import Deadline, connected
 from netloom.errors import LabError
 from netloom.formats.sonic.databases import SonicTables, report_of
+from netloom.formats.sonic.quality_tables import QUALITY_TABLES
 from netloom.formats.sonic.redis_protocol import command, pairs_of, read_reply, texts_of
+from netloom.ops.observe.devices import DeviceReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from netloom.drivers.devices.streams import Stream
     from netloom.formats.sonic.redis_protocol import Reply
-    from netloom.ops.observe.devices import DeviceAccess, DeviceReport
+    from netloom.ops.observe.devices import DeviceAccess
 
 __all__ = ["look"]
 
 PORT: Final = 6379
+TLS: Final = "rediss://"
 MAX_BYTES: Final = 64 * 2**20  # 512 ports with 10 queues are some 10 MB
 MAX_KEYS: Final = 100_000
 BATCH: Final = 200  # commands on their way before replies are read
@@ -29,17 +33,40 @@ APPL_DB, COUNTERS_DB, CONFIG_DB, STATE_DB = "0", "2", "4", "6"
 def look(access: DeviceAccess) -> DeviceReport:
     """Return what a switch's databases say now.
 
-    Its address is ``HOST:PORT``, or the path of Redis' socket on the switch itself.
+    Its address is ``HOST:PORT``, ``rediss://HOST:PORT`` by TLS, or the path of Redis' socket on the
+    switch itself. A switch of several ASICs has a Redis in the namespace of each: its address is
+    theirs, with commas between.
 
     Raises:
         LabError: it does not answer in time, refuses, or is no SONiC.
     """
-    with connected(access, port=PORT, max_bytes=MAX_BYTES) as stream:
+    deadline = Deadline(access.deadline_s)
+    places = [place.strip() for place in access.address.split(",")]
+    reports = [_report(replace(access, address=place), deadline) for place in places]
+    return reports[0] if len(reports) == 1 else _joined(reports)
+
+
+def _report(access: DeviceAccess, deadline: Deadline) -> DeviceReport:
+    is_tls = access.address.startswith(TLS)
+    place = replace(access, address=access.address.removeprefix(TLS))
+    with connected(
+        place, port=PORT, max_bytes=MAX_BYTES, deadline=deadline, is_tls=is_tls
+    ) as stream:
         redis = _Redis(stream)
         if access.secret is not None:
             words = [access.user] if access.user else []
             redis.call("AUTH", *words, access.secret.reveal())
         return report_of(_tables(redis))
+
+
+def _joined(reports: Sequence[DeviceReport]) -> DeviceReport:
+    """Return what the ASICs of a switch say together: names of ports are those of the switch."""
+    return DeviceReport(
+        values=[one for report in reports for one in report.values],
+        neighbours=[one for report in reports for one in report.neighbours or ()],
+        aliases={port: alias for one in reports for port, alias in one.aliases.items()},
+        missing="; ".join(dict.fromkeys(one.missing for one in reports if one.missing)),
+    )
 
 
 def _tables(redis: _Redis) -> SonicTables:
@@ -49,7 +76,14 @@ def _tables(redis: _Redis) -> SonicTables:
     if not ports:
         raise LabError(what="CONFIG_DB has no PORT table", remedy="is this a SONiC switch?")
     configured = redis.rows({port: f"PORT|{port}" for port in ports})
+    quality = {
+        table: redis.rows(
+            {key.partition("|")[2]: key for key in keys if key.startswith(f"{table}|")}
+        )
+        for table in QUALITY_TABLES
+    }
     addresses = [key.split("|") for key in keys if key.startswith("INTERFACE|")]
+    about = redis.rows({"": "DEVICE_METADATA|localhost", "schema": "VERSIONS|DATABASE"})
     redis.call("SELECT", COUNTERS_DB)
     oids = pairs_of(redis.call("HGETALL", "COUNTERS_PORT_NAME_MAP"))
     queues = pairs_of(redis.call("HGETALL", "COUNTERS_QUEUE_NAME_MAP"))
@@ -73,6 +107,9 @@ def _tables(redis: _Redis) -> SonicTables:
             {key.rpartition("|")[2]: key for key in redis.keys("NEIGH_STATE_TABLE|*")}
         ),
         addresses=tuple((key[1], key[2]) for key in addresses if len(key) == 3),
+        metadata={key: text for row in about.values() for key, text in row.items()},
+        firmware=redis.rows({port: f"TRANSCEIVER_FIRMWARE_INFO|{port}" for port in ports}),
+        quality=quality,
     )
 
 

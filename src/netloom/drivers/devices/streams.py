@@ -60,18 +60,18 @@ class Stream:
         self._socket.settimeout(self._deadline.left_s())
         self._socket.sendall(data)
 
-    def line(self) -> bytes:
-        r"""Return the next line without its ``\r\n``.
+    def line(self, end: bytes = b"\r\n") -> bytes:
+        r"""Return the next line without its *end*.
 
         Raises:
             LabError: not in time, too much, or the connection ended before.
         """
-        while (end := self._buffer.find(b"\r\n")) < 0:
+        while (place := self._buffer.find(end)) < 0:
             if len(self._buffer) > MAX_LINE_BYTES:
                 message = "a line without end"
                 raise LabError(message)
             self._fill()
-        return self._take(end, skip=2)
+        return self._take(place, skip=len(end))
 
     def exactly(self, num_bytes: int) -> bytes:
         r"""Return the next *num_bytes*, which ``\r\n`` follows.
@@ -132,7 +132,12 @@ class Stream:
 
 @contextlib.contextmanager
 def connected(
-    access: DeviceAccess, *, port: int, max_bytes: int, deadline: Deadline | None = None
+    access: DeviceAccess,
+    *,
+    port: int,
+    max_bytes: int,
+    deadline: Deadline | None = None,
+    is_tls: bool = False,
 ) -> Iterator[Stream]:
     """Give a TCP connection to a device, or one to a path beginning with ``/``.
 
@@ -141,13 +146,16 @@ def connected(
         port: Where its address has none.
         max_bytes: The most that it may say.
         deadline: Until when; default: that of *access*, from now.
+        is_tls: Whether it speaks TLS.
 
     Raises:
         LabError: it does not answer in time or says too much.
     """
     until = deadline or Deadline(access.deadline_s)
     try:
-        with Stream(_socket(access.address, port, until), until, max_bytes) as stream:
+        plain = _socket(access.address, port, until)
+        joined = _wrapped(plain, access, port) if is_tls else plain
+        with Stream(joined, until, max_bytes) as stream:
             yield stream
     except OSError as error:
         reason = printable(error.strerror or str(error))
@@ -168,6 +176,15 @@ def _socket(address: str, port: int, deadline: Deadline) -> socket.socket:
         local.close()
         raise
     return local
+
+
+def _wrapped(plain: socket.socket, access: DeviceAccess, port: int) -> ssl.SSLSocket:
+    host, _ = split_address(access.address, port)
+    try:
+        return tls_context(access).wrap_socket(plain, server_hostname=host)
+    except BaseException:
+        plain.close()
+        raise
 
 
 def split_address(address: str, port: int) -> tuple[str, int]:

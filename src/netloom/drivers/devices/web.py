@@ -18,19 +18,27 @@ if TYPE_CHECKING:
 
     from netloom.ops.observe.devices import DeviceAccess
 
-__all__ = ["fetch", "fetch_json"]
+__all__ = ["HttpStatusError", "check_url", "fetch", "fetch_json", "fetch_optional"]
 
 MAX_BYTES: Final = 64 * 2**20
 LOCAL: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
-def fetch(
+class HttpStatusError(LabError):
+    """A device answered, with a status that is no success."""
+
+    status: int = 0
+
+
+def fetch(  # noqa: PLR0913  (a request, and how it is made)
     access: DeviceAccess,
     path: str = "",
     *,
     body: bytes | None = None,
+    method: str = "",
     headers: Mapping[str, str] | None = None,
     deadline: Deadline | None = None,
+    max_bytes: int = MAX_BYTES,
 ) -> bytes:
     """Return what a device answers to one request.
 
@@ -39,27 +47,32 @@ def fetch(
             Bearer; neither goes over plain HTTP to another machine.
         path: Instead of the URL's own.
         body: To be posted; default: nothing, by GET.
+        method: Instead of GET and POST.
         headers: More of them.
         deadline: Until when; default: that of *access*, from now.
+        max_bytes: The most that it may say.
 
     Raises:
-        LabError: it does not answer in time, answers with an error, or says too much.
+        HttpStatusError: it answers with an error.
+        LabError: it does not answer in time, or says too much.
     """
     until = deadline or Deadline(access.deadline_s)
-    url = _checked(access)
+    url = check_url(access)
     connection = _connection(url, access, until)
     try:
-        method = "GET" if body is None else "POST"
+        verb = method or ("GET" if body is None else "POST")
         target = path or (url.path or "/") + (f"?{url.query}" if url.query else "")
-        connection.request(method, target, body=body, headers={**_login(access), **(headers or {})})
+        connection.request(verb, target, body=body, headers={**_login(access), **(headers or {})})
         with connection.getresponse() as answer:  # it may outlive the connection
             if answer.status // 100 != 2:
                 said = f"{answer.status} {printable(answer.reason or '')}"
-                raise LabError(
+                refused = HttpStatusError(
                     what=f"{access.name}: {printable(target)} answers {said}",
                     remedy="check address and credentials",
                 )
-            return _body(answer, connection, until)
+                refused.status = answer.status
+                raise refused
+            return _body(answer, connection, until, max_bytes)
     except (OSError, http.client.HTTPException, ValueError) as error:
         reason = printable(str(error) or type(error).__name__)
         raise LabError(
@@ -85,7 +98,24 @@ def fetch_json(access: DeviceAccess, path: str = "", **more: Any) -> Any:
         ) from error
 
 
-def _checked(access: DeviceAccess) -> SplitResult:
+def fetch_optional(access: DeviceAccess, path: str, deadline: Deadline) -> Any:
+    """Return the JSON of a path that a device may not have; None where it answers with an error.
+
+    Raises:
+        LabError: it does not answer in time.
+    """
+    try:
+        return fetch_json(access, path, deadline=deadline)
+    except HttpStatusError:
+        return None
+
+
+def check_url(access: DeviceAccess) -> SplitResult:
+    """Return the parts of a device's URL.
+
+    Raises:
+        LabError: it is none, or would send a secret in the clear.
+    """
     try:
         url = urlsplit(access.address)
         is_fine = url.scheme in {"http", "https"} and bool(url.hostname) and url.username is None
@@ -125,7 +155,10 @@ def _login(access: DeviceAccess) -> dict[str, str]:
 
 
 def _body(
-    answer: http.client.HTTPResponse, connection: http.client.HTTPConnection, deadline: Deadline
+    answer: http.client.HTTPResponse,
+    connection: http.client.HTTPConnection,
+    deadline: Deadline,
+    max_bytes: int,
 ) -> bytes:
     parts: list[bytes] = []
     num_bytes = 0
@@ -138,5 +171,5 @@ def _body(
             return b"".join(parts)
         parts.append(part)
         num_bytes += len(part)
-        if num_bytes > MAX_BYTES:
-            raise LabError(what=f"says more than {MAX_BYTES >> 20} MiB", remedy="ask it for less")
+        if num_bytes > max_bytes:
+            raise LabError(what=f"says more than {max_bytes:,} bytes", remedy="ask it for less")

@@ -56,7 +56,22 @@ def report_of(said: Exposition) -> DeviceReport:
         values=values,
         aliases={port: port.removesuffix("[1]") for port in ports},
         missing=f"{said.num_odd} lines are not Prometheus' format" if said.num_odd else "",
+        versions=dict(pair for sample in said.samples if (pair := _version(sample)) is not None),
     )
+
+
+def _version(sample: Sample) -> tuple[str, str] | None:
+    """Return the component and version that a sample of node_exporter tells of."""
+    labels = sample.labels
+    match sample.name:
+        case "node_uname_info":
+            return "os", labels.get("release", "")
+        case "node_infiniband_info":
+            return f"firmware {labels.get('device', '')}", labels.get("firmware_version", "")
+        case "node_ethtool_info":
+            return f"firmware {labels.get('device', '')}", labels.get("firmware_version", "")
+        case _:
+            return None
 
 
 # No counter or rate of a port comes near; beyond it, arithmetic may overflow.

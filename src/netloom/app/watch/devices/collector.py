@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from concurrent.futures import wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from netloom.app.watch.devices.health import DeviceHealth, RestPolicy
 from netloom.app.watch.devices.poller import Poller
 from netloom.errors import LabError, NetloomError
-from netloom.ops.observe.devices import printable
-from netloom.ops.observe.observation import Observation, Reading, failed
+from netloom.ops.observe.devices import mapping_of, printable
+from netloom.ops.observe.observation import Event, Observation, Reading, failed
+from netloom.ops.observe.versions import SeenVersion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from concurrent.futures import Future
 
-    from netloom.ops.observe.devices import DeviceReport, SeenNeighbour
+    from netloom.ops.observe.devices import DeviceReport, PortValue, SeenEvent, SeenNeighbour
     from netloom.ops.observe.port_names import PortNames
 
 __all__ = ["DeviceCollector"]
 
 MAX_VALUES: Final = 500_000  # 512 ports with 10 queues of 20 numbers, and room
+MAX_VERSIONS: Final = 1000
 GRACE_S: Final = 0.5  # a driver keeps its own deadline; this is for one that cannot
+MAX_EVENTS: Final = 2000  # of one look
+MAX_TEXT: Final = 300
 MAX_QUEUE_S: Final = 60.0  # for a thread, while many devices are slow
+MAX_DEVICES: Final = 100_000  # that one speaks of
 STEP_S: Final = 0.05
 
 
@@ -44,6 +50,7 @@ class DeviceCollector:
         aliases: Other names of its ports.
         rates_bps: What its ports ran at, then; by part.
         health: How well it answers.
+        versions: What it said that it runs, when it last did.
     """
 
     source: str
@@ -56,9 +63,13 @@ class DeviceCollector:
     aliases: Mapping[str, str] = field(default_factory=dict)
     rates_bps: Mapping[str, float] = field(default_factory=dict)
     health: DeviceHealth = field(init=False)
+    versions: tuple[SeenVersion, ...] = ()
     _future: Future[DeviceReport] | None = None
     _started_s: float | None = None
     _is_late: bool = False
+    _parts: dict[tuple[str, str, str, str], str] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)
+    _others: dict[str, PortNames] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Take part in the looks."""
@@ -105,14 +116,46 @@ class DeviceCollector:
         self.rates_bps = {one.part: one.value for one in seen if one.metric == "rate_bps"}
         self.neighbours = None if report.neighbours is None else tuple(report.neighbours)
         self.health = self.health.answered(time_s, missing)
+        events, cursor = self._versions(report, time_s, cursor)
         return Reading(
             source=self.source,
             time_s=time_s,
             observations=seen,
+            events=[*self._happened(report, time_s), *events],
             cursor=cursor,
             is_whole=not missing,
             error=missing,
         )
+
+    def _versions(
+        self, report: DeviceReport, time_s: float, cursor: str
+    ) -> tuple[list[Event], str]:
+        """Take over what it runs; return what changed since the last look that told, also before.
+
+        The cursor, which nothing else of a device uses, keeps what was told last.
+        """
+        told = {printable(k): printable(v) for k, v in list(report.versions.items())[:MAX_VERSIONS]}
+        told = {component: text for component, text in told.items() if text}
+        if not told:
+            return [], cursor
+        kind, _, name = self.source.partition(" ")
+        part, model = self.names.device, told.pop("model", "")
+        self.versions = tuple(
+            SeenVersion(kind, model, name, component, text) for component, text in told.items()
+        )
+        before = _stored(cursor)
+        events = [
+            Event(
+                time_s=time_s,
+                part=part,
+                kind="version",
+                text=f"{component}: {before.get(component, 'not seen before')} -> {text}",
+                key=f"version {component} {time_s:.6f}",
+            )
+            for component, text in told.items()
+            if before.get(component) != text
+        ]
+        return events, json.dumps({**before, **told}) if events else cursor
 
     def _result(self) -> DeviceReport:
         """Wait for the look under way, to its deadline.
@@ -150,9 +193,49 @@ class DeviceCollector:
             message = f"says {len(report.values)} numbers, more than {MAX_VALUES}"
             raise LabError(message)
         last = {
-            (self.names.of(one.port, one.inside, report.aliases.get(one.port, "")), one.metric): one
+            (self._part(one, report, one.inside), one.metric): one
             for one in report.values
             if math.isfinite(one.value)
         }
         for (part, metric), one in last.items():
             yield Observation(time_s, part, metric, float(one.value))
+
+    def _happened(self, report: DeviceReport, time_s: float) -> Iterator[Event]:
+        """Give what happened since the last look; devices tell what lasts again and again."""
+        last, self._told = self._told, {one.key for one in report.events}
+        for one in [one for one in report.events if one.key not in last][:MAX_EVENTS]:
+            yield Event(
+                time_s=time_s,
+                part=self._part(one, report),
+                kind=one.kind,
+                text=printable(one.text, MAX_TEXT),
+                key=printable(one.key, MAX_TEXT),
+            )
+
+    def _part(self, one: PortValue | SeenEvent, report: DeviceReport, inside: str = "") -> str:
+        """Return the part that something is said of; a port is named once, not for each number."""
+        alias = report.aliases.get(one.port, "")
+        key = (one.device, one.port, inside, alias)
+        part = self._parts.get(key)
+        if part is None:
+            part = self.names_of(one.device).of(one.port, inside, alias)
+            if len(self._parts) < MAX_VALUES:
+                self._parts[key] = part
+        return part
+
+    def names_of(self, device: str) -> PortNames:
+        """Return what the ports of a device are that this one speaks of; empty for its own."""
+        if not device:
+            return self.names
+        if device not in self._others and len(self._others) < MAX_DEVICES:
+            self._others[device] = replace(self.names, name=device, part="", ports={})
+        return self._others.get(device, self.names)
+
+
+def _stored(cursor: str) -> dict[str, str]:
+    """Return the versions that were told last; none where another netloom wrote the cursor."""
+    try:
+        found = json.loads(cursor or "{}")
+    except ValueError:
+        return {}
+    return mapping_of(found)

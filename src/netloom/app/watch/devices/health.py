@@ -74,7 +74,7 @@ class DeviceHealth:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable keys that docs/collectors.md documents."""
+        """Return the stable keys that docs/operate/collectors.md documents."""
         return {
             "source": self.source,
             "state": self.state,

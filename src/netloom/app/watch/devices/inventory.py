@@ -12,6 +12,7 @@ from netloom.app.watch.devices.poller import Poller
 from netloom.app.watch.devices.wiring import WiringAudit
 from netloom.drivers.devices.credentials import read_secret
 from netloom.errors import SpecError, at
+from netloom.ops.heal.actuators import ACTUATORS
 from netloom.ops.observe.collectors import COLLECTORS
 from netloom.ops.observe.devices import DeviceAccess
 from netloom.ops.observe.naming import parse_scheme
@@ -20,14 +21,14 @@ from netloom.spec.files import read_text
 from netloom.spec.inventory.file import MAX_INVENTORY_BYTES, Inventory, parse_inventory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from netloom.ops.observe.collectors import CollectContext, CollectorKind
     from netloom.ops.observe.observation import Collector
     from netloom.spec.inventory.file import InventoryDevice
 
-__all__ = ["OpenInventory", "open_inventory", "read_inventory"]
+__all__ = ["OpenInventory", "access_of", "open_inventory", "read_inventory"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,11 @@ def read_inventory(path: Path) -> Inventory:
 
 
 def open_inventory(
-    path: Path, context: CollectContext, *, environ: Mapping[str, str] | None = None
+    path: Path,
+    context: CollectContext,
+    *,
+    environ: Mapping[str, str] | None = None,
+    wanted: Callable[[InventoryDevice], bool] = lambda _: True,
 ) -> OpenInventory:
     """Return the devices of an inventory file as collectors.
 
@@ -62,6 +67,7 @@ def open_inventory(
         path: The file.
         context: What collectors may need to know.
         environ: Where secrets may be; default: this process's environment.
+        wanted: Which of them; default: all.
 
     Raises:
         SpecError: the file is wrong, a kind is not known or is none of devices, or a secret cannot
@@ -73,9 +79,11 @@ def open_inventory(
     opened: list[DeviceCollector] = []
     vital: set[str] = set()
     for number, device in enumerate(found.devices):
+        if not wanted(device) or _only_writes(device):
+            continue
         with at(f"devices[{number}]", file=str(path)):
             kind = _kind(device)
-            access = _access(device, found, path.parent, surroundings)
+            access = access_of(device, found, path.parent, surroundings)
             one = _collector(device, access, kind, found, context=context, poller=poller)
         opened.append(one)
         vital |= {one.source} if kind.is_vital(one.source) else set()
@@ -85,6 +93,11 @@ def open_inventory(
         unknown=PortNames(name="", naming=context.naming),
     )
     return OpenInventory(collectors=(*opened, audit), vital=frozenset(vital))
+
+
+def _only_writes(device: InventoryDevice) -> bool:
+    """Return whether a line is there for changing the device: nothing is asked by it."""
+    return device.kind not in COLLECTORS and device.kind in ACTUATORS
 
 
 def _kind(device: InventoryDevice) -> CollectorKind:
@@ -99,9 +112,20 @@ def _kind(device: InventoryDevice) -> CollectorKind:
     return kind
 
 
-def _access(
+def access_of(
     device: InventoryDevice, found: Inventory, folder: Path, environ: Mapping[str, str]
 ) -> DeviceAccess:
+    """Return how to ask a device of an inventory.
+
+    Args:
+        device: Which.
+        found: The inventory, for its defaults.
+        folder: What the paths of files are relative to.
+        environ: The environment.
+
+    Raises:
+        SpecError: a secret cannot be read, or can be read by others.
+    """
     credentials = device.credentials or found.defaults.credentials
     certificate = device.certificate or found.defaults.certificate
     return DeviceAccess(

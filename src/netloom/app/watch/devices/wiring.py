@@ -94,11 +94,12 @@ class WiringAudit:
         """
         for device in self.devices:
             told = device.neighbours or ()
-            counts = Counter(one.port for one in told)
+            counts = Counter((one.here, one.port) for one in told)
             for one in told:
-                port = device.names.port(one.port, device.aliases.get(one.port, ""))
+                names = device.names_of(one.here)
+                port = names.port(one.port, device.aliases.get(one.port, ""))
                 there = self._port_there(one)
-                if counts[one.port] == 1 and port is not None and there is not None:
+                if counts[one.here, one.port] == 1 and port is not None and there is not None:
                     yield port, there, f"{port} sees {there}"
 
     def _port_there(self, one: SeenNeighbour) -> str | None:

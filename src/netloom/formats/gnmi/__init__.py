@@ -1,0 +1,3 @@
+"""gNMI: OpenConfig's paths, and SONiC's own."""
+
+from __future__ import annotations

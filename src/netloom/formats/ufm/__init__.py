@@ -1,0 +1,3 @@
+"""NVIDIA UFM Enterprise."""
+
+from __future__ import annotations
