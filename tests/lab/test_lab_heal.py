@@ -14,7 +14,8 @@ from labs_under_test import LabUnderTest, need, wait_until
 
 from netloom.app.heal.lab_infiniband import InfinibandHands
 from netloom.app.heal.lab_roce import EthernetHands
-from netloom.app.heal.run import HealTarget, able, heal, journal_of, release
+from netloom.app.heal.run import HealOrder, HealTarget, able, heal, journal_of, release
+from netloom.app.heal.site import LabSite
 from netloom.app.heal.target import step_of
 from netloom.app.heal.tickets import TicketQueue
 from netloom.app.lab.infiniband import end, subnets_of
@@ -101,7 +102,8 @@ class Bench:
 
     def heal(self, policy: HealPolicy = ACTS, *, watched: tuple[str, ...] = ()) -> HealReport:
         intended = HealTarget(fabric=self.fabric, technology=self.technology, step_s=self.step_s)
-        return heal(self.lab.place, intended, policy, watched=watched)
+        order = HealOrder(policy=policy, watched=watched)
+        return heal(LabSite(place=self.lab.place), intended, order)
 
     def look_s(self) -> float:
         """Return how long a look at the lab takes now, on a machine that may be busy."""
@@ -233,12 +235,12 @@ def test_a_cable_with_symbol_errors_is_found_drained_and_verified(infiniband: Be
     after = step.plan.effect.away_after
     assert after.share == pytest.approx(1 / 1024)
     assert after.uplink_share == pytest.approx(1 / 32)
-    entries = journal_of(infiniband.lab.place).entries()
+    entries = journal_of(LabSite(place=infiniband.lab.place)).entries()
     drained = [e for e in in_force(entries) if e.part == PartId.cable(number) and e.verb == "drain"]
-    release(infiniband.lab.place, ACTS, drained[-1].act)
+    release(LabSite(place=infiniband.lab.place), ACTS, drained[-1].act)
     assert not any(
         e.part == PartId.cable(number) and e.verb == "drain"
-        for e in in_force(journal_of(infiniband.lab.place).entries())
+        for e in in_force(journal_of(LabSite(place=infiniband.lab.place)).entries())
     )
 
 
@@ -354,14 +356,14 @@ def test_without_policy_nothing_is_done(
     infiniband: Bench, capsys: pytest.CaptureFixture[str]
 ) -> None:
     infiniband.lab.fault("unlink", f"cable:{spine_cable(infiniband)}")
-    before = journal_of(infiniband.lab.place).entries()
+    before = journal_of(LabSite(place=infiniband.lab.place)).entries()
     place = infiniband.lab.place
     scenario = place.path.parent.parent / "heal-ib.yaml"
     capsys.readouterr()
     arguments = ["--lab", place.name, "--dir", str(place.path.parent)]
     assert main(["heal", str(scenario), *arguments]) == 0
     assert "Nothing was done." in capsys.readouterr().out
-    assert journal_of(place).entries() == before
+    assert journal_of(LabSite(place=place)).entries() == before
 
 
 @pytest.fixture(scope="module")
@@ -378,9 +380,9 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
 def roce(small: Bench) -> Iterator[Bench]:
     yield small
     small.lab.fault("clear")
-    for entry in in_force(journal_of(small.lab.place).entries()):
+    for entry in in_force(journal_of(LabSite(place=small.lab.place)).entries()):
         if entry.verb == "drain":
-            release(small.lab.place, ACTS, entry.act)
+            release(LabSite(place=small.lab.place), ACTS, entry.act)
     assert wait_until(small.clean)
     leaf = namespace_of(small.lab.place.mark, "leaf:3")
     assert wait_until(lambda: len(ways(leaf, "10.128.0.0/31")) == 2)
@@ -427,11 +429,11 @@ def test_a_drain_that_does_not_help_is_undone(roce: Bench) -> None:
         predicted_gain=0.0,
     )
     trial = trial_of(roce.fabric, roce.technology, [wrong], ())
-    (plan,) = plans_of(trial, [wrong], able(place, ACTS))
+    (plan,) = plans_of(trial, [wrong], able(LabSite(place=place), ACTS))
     hands = EthernetHands(place=place, desk=TicketQueue(folder=place.path, policy=ACTS, plan=plan))
-    outcome = carry_out(plan, hands, journal_of(place), clock_s, first=1000)
+    outcome = carry_out(plan, hands, journal_of(LabSite(place=place)), clock_s, first=1000)
     assert outcome.result == "undone"
-    assert not any(e.verb == "drain" for e in in_force(journal_of(place).entries()))
+    assert not any(e.verb == "drain" for e in in_force(journal_of(LabSite(place=place)).entries()))
     leaf = namespace_of(place.mark, "leaf:3")
     assert wait_until(lambda: ways(leaf, "10.128.0.0/31") == ("swp3", "swp4"))
 
@@ -496,7 +498,8 @@ def test_a_host_with_a_bad_cable_is_left_to_people(roce: Bench) -> None:
 
 
 def test_locate_sees_a_lab_live(roce: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    roce.lab.fault("silent-drop", "leaf:2->spine:1", "--share", "0.3")
+    # A tenth: BFD gives up after three in a row, which a loss of 30 % makes in seconds.
+    roce.lab.fault("silent-drop", "leaf:2->spine:1", "--share", "0.1")
     place = roce.lab.place
     scenario = place.path.parent.parent / "heal-roce.yaml"
     capsys.readouterr()

@@ -19,6 +19,7 @@ MAX_POLICY_BYTES: Final = 1 << 20
 
 Verb = Literal[
     "drain",
+    "shut",
     "reroute",
     "rebalance",
     "cordon",
@@ -48,6 +49,10 @@ class HealPolicy(Strict):
     most_uplinks_away: Part = Field(default=0.5, description="The same, of any one switch's own")
     most_nodes: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         default=1, description="Machines that one plan may take from jobs without asking"
+    )
+    most_nodes_away: Part = Field(
+        default=0.1,
+        description="Of all machines, cordoned at once by anyone, where a scheduler is asked",
     )
     most_acts: Annotated[int, Field(ge=0, le=1000)] = Field(
         default=4, description="Plans carried out in one run; the others wait for the next"

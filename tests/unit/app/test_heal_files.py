@@ -131,12 +131,12 @@ def test_the_scheduler_is_called_with_arguments_and_no_shell(tmp_path: Path) -> 
     commands = {"cordon": ("touch", f"{tmp_path}/n{{node}};x"), "uncordon": ("false",)}
     desk = TicketQueue(folder=tmp_path, policy=HealPolicy.model_validate({"commands": commands}))
     act = Act(verb="cordon", part=PartId.node(7))
-    desk.do(act)
+    desk.apply(act)
     assert (tmp_path / "n7;x").exists()
     with pytest.raises(LabError, match="exit status 1"):
         desk.undo(act, "")
     with pytest.raises(LabError, match=r"heal\.commands\.restart-job"):
-        desk.do(Act(verb="restart-job", part=PartId.node(7)))
+        desk.apply(Act(verb="restart-job", part=PartId.node(7)))
 
 
 def test_tickets_are_numbered_and_say_what_to_mend(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_tickets_are_numbered_and_say_what_to_mend(tmp_path: Path) -> None:
     act = Act(verb="ticket", part=PartId.cable(4))
     plan = HealPlan(finding=finding, acts=(act,), effect=effect)
     desk = TicketQueue(folder=tmp_path / "tickets", policy=HealPolicy(), plan=plan)
-    paths = [desk.do(act)[1] for _ in range(2)]
+    paths = [desk.apply(act)[1] for _ in range(2)]
     assert [path.rpartition("/")[2] for path in paths] == ["000001.md", "000002.md"]
     text = (tmp_path / "tickets" / "000001.md").read_text(encoding="utf-8")
     assert "cable:4 (leaf:0 - spine:1): miswired" in text

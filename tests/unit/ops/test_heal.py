@@ -14,7 +14,7 @@ from netloom.errors import LabError, SpecError
 from netloom.fabric import edit
 from netloom.fabric.build import build
 from netloom.fabric.part_id import Direction, PartId
-from netloom.ops.heal.act import Check, carry_out
+from netloom.ops.heal.act import Check, PlannedAct, carry_out
 from netloom.ops.heal.effect import Away, PlanEffect, PlanTrial, away, trial_of
 from netloom.ops.heal.log import (
     LogEntry,
@@ -284,7 +284,12 @@ class Puppet:
     keys: list[str] = field(default_factory=lambda: ["0x8001", "0x8001"])
     did: list[str] = field(default_factory=list)
 
-    def do(self, act: Act) -> tuple[str, str]:
+    def plan(self, act: Act, name: str) -> PlannedAct:
+        assert name.startswith(f"netloom-{BOTH.fingerprint}-")
+        return PlannedAct(requests=(act.name,))
+
+    def apply(self, act: Act, token: str) -> tuple[str, str]:
+        assert token == ""
         assert self.journal.written[-1].phase == "before"
         self.did.append(act.name)
         if act.verb == self.fails:
@@ -299,7 +304,7 @@ class Puppet:
         self.did.append(f"undo {act.name} with {token!r}")
         return f"undid {act.name}"
 
-    def check(self, plan: HealPlan) -> Check:
+    def verify(self, plan: HealPlan) -> Check:
         return Check(helped=self.helped)
 
     def tenant_isolation(self) -> Mapping[str, str]:

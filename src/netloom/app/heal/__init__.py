@@ -7,45 +7,69 @@ from typing import TYPE_CHECKING
 from netloom.app.lazy import exports
 
 if TYPE_CHECKING:
-    from netloom.app.heal.request import (
-        UndoReport,
-        heal,
-        policy_from,
-        undo,
-    )
-    from netloom.app.heal.run import (
+    from netloom.app.heal.report import (
+        HealOrder,
         HealReport,
         HealStep,
         HealTarget,
+    )
+    from netloom.app.heal.request import (
+        UndoReport,
+        Verification,
+        apply,
+        approve,
+        default_person,
+        heal,
+        plan,
+        policy_from,
+        site_of,
+        undo,
+        verify,
     )
     from netloom.app.heal.target import (
         target_of,
     )
 
 __all__ = [
+    "HealOrder",
     "HealReport",
     "HealStep",
     "HealTarget",
     "UndoReport",
+    "Verification",
+    "apply",
+    "approve",
+    "default_person",
     "heal",
+    "plan",
     "policy_from",
+    "site_of",
     "target_of",
     "undo",
+    "verify",
 ]
 
 __getattr__ = exports(
     __name__,
     {
-        "netloom.app.heal.request": (
-            "UndoReport",
-            "heal",
-            "policy_from",
-            "undo",
-        ),
-        "netloom.app.heal.run": (
+        "netloom.app.heal.report": (
+            "HealOrder",
             "HealReport",
             "HealStep",
             "HealTarget",
+        ),
+        "netloom.app.heal.request": (
+            "UndoReport",
+            "Verification",
+            "apply",
+            "approve",
+            "default_person",
+            "heal",
+            "plan",
+            "policy_from",
+            "site_of",
+            "undo",
+            "verify",
         ),
         "netloom.app.heal.target": ("target_of",),
     },

@@ -19,7 +19,7 @@ from netloom.drivers import ibdiags, ibpaths, opensm
 from netloom.drivers.programs import is_running, wait_for
 from netloom.errors import LabError
 from netloom.fabric.part_id import PartId
-from netloom.ops.heal.act import Check
+from netloom.ops.heal.act import Check, PlannedAct
 from netloom.ops.lab import InjectedFault
 
 if TYPE_CHECKING:
@@ -75,8 +75,15 @@ class InfinibandHands:
         rows = [row for n in self._networks for row in ibdiags.ports(self._client(n))]
         return {row.name: row.lid for row in rows}
 
-    def do(self, act: Act) -> tuple[str, str]:
-        """Do it; as :meth:`Hands.do`."""
+    def plan(self, act: Act, name: str) -> PlannedAct:
+        """Return what would be done to the simulator; as :meth:`Actuator.plan`."""
+        del name
+        drains = act.verb == "drain"
+        return PlannedAct(requests=(f"ibsim: unlink {act.part}",) if drains else ())
+
+    def apply(self, act: Act, token: str = "") -> tuple[str, str]:
+        """Do it; as :meth:`Actuator.apply`."""
+        del token
         match act.verb:
             case "drain":
                 done = inject(
@@ -91,7 +98,7 @@ class InfinibandHands:
             case "fail-over":
                 return self._fail_over(act.part), ""
             case "ticket" | "cordon" | "restart-job":
-                return self.desk.do(act)
+                return self.desk.apply(act)
             case _:
                 message = f"{act.name}: there is no such act on InfiniBand"
                 raise LabError(message)
@@ -107,7 +114,7 @@ class InfinibandHands:
             return self.desk.undo(act, token)
         return f"{act.name}: nothing to undo"
 
-    def check(self, plan: HealPlan) -> Check:
+    def verify(self, plan: HealPlan) -> Check:
         """Look at forwarding tables and trace paths, or see who is master."""
         verb, part = plan.acts[0].verb, plan.acts[0].part
         if verb == "fail-over":
@@ -116,7 +123,7 @@ class InfinibandHands:
             return self._check_avoided(part)
         if verb == "rebalance":
             return self._check_used(part)
-        return self.desk.check(plan)
+        return self.desk.verify(plan)
 
     def tenant_isolation(self) -> Mapping[str, str]:
         """Return partition keys of the watched hosts, and who gets a path to whom.

@@ -11,7 +11,7 @@ from netloom.app.locate.lab_roce import route_counts
 from netloom.drivers import frr, vty
 from netloom.drivers.programs import wait_for
 from netloom.errors import LabError
-from netloom.ops.heal.act import Check
+from netloom.ops.heal.act import Check, PlannedAct
 from netloom.ops.lab import namespace_of
 from netloom.ops.underlay import interface_name, underlay_of
 
@@ -54,8 +54,21 @@ class EthernetHands:
     def _underlay(self) -> Underlay:
         return underlay_of(self._plant)
 
-    def do(self, act: Act) -> tuple[str, str]:
-        """Do it; as :meth:`Hands.do`."""
+    def plan(self, act: Act, name: str) -> PlannedAct:
+        """Return the lines that vtysh would be given; as :meth:`Actuator.plan`."""
+        del name
+        if act.verb != "drain":
+            return PlannedAct()
+        return PlannedAct(
+            requests=tuple(
+                f"{router.name}: vtysh: router bgp {router.asn}: neighbor {interface} shutdown"
+                for router, interface in self._ends(act.part)
+            )
+        )
+
+    def apply(self, act: Act, token: str = "") -> tuple[str, str]:
+        """Do it; as :meth:`Actuator.apply`."""
+        del token
         match act.verb:
             case "drain":
                 self._sessions(act.part, "")
@@ -66,7 +79,7 @@ class EthernetHands:
                 self._install_anew(act.part)
                 return f"had FRR install the routes of {act.part} again", ""
             case "ticket" | "cordon" | "restart-job":
-                return self.desk.do(act)
+                return self.desk.apply(act)
             case _:
                 message = f"{act.name}: there is no such act on Ethernet"
                 raise LabError(message)
@@ -80,14 +93,14 @@ class EthernetHands:
             return self.desk.undo(act, token)
         return f"{act.name}: nothing to undo"
 
-    def check(self, plan: HealPlan) -> Check:
+    def verify(self, plan: HealPlan) -> Check:
         """Wait for routes that avoid the part, or are whole again, and send probes."""
         verb, part = plan.acts[0].verb, plan.acts[0].part
         if verb in ("drain", "reroute"):
             return self._check_avoided(part)
         if verb == "repair-fib":
             return self._check_whole(part)
-        return self.desk.check(plan)
+        return self.desk.verify(plan)
 
     def tenant_isolation(self) -> Mapping[str, str]:
         """Return nothing: the lab's underlay is one network for all."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from netloom.app.designs import design_of
-from netloom.app.heal.run import HealTarget
+from netloom.app.heal.report import HealTarget
 from netloom.errors import InfeasibleError, NetloomError
 from netloom.study.inputs import catalog_of
 from netloom.study.whatif.failure import bench_of

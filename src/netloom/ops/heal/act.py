@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from netloom.ops.heal.log import Phase
     from netloom.ops.heal.plan import Act, HealPlan
 
-__all__ = ["Actuator", "Check", "HealOutcome", "Result", "carry_out"]
+__all__ = [
+    "Actuator",
+    "Check",
+    "HealOutcome",
+    "PlannedAct",
+    "Result",
+    "carry_out",
+    "transaction_name",
+]
 
 Result = Literal["healed", "handed-over", "undone", "stuck"]
 
@@ -32,19 +40,46 @@ class Check:
     says: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedAct:
+    """What an act would do, before it is done.
+
+    Attributes:
+        requests: What would be sent, exactly and in order, each behind the device it goes to.
+        token: What undoing needs even when doing it was cut short, such as the state before.
+    """
+
+    requests: tuple[str, ...] = ()
+    token: str = ""
+
+
 class Actuator(Protocol):
     """What can act on a network; every method may raise a NetloomError."""
 
-    def do(self, act: Act) -> tuple[str, str]:
-        """Do it; return what was done, in words, and a token that undoing needs."""
+    def plan(self, act: Act, name: str) -> PlannedAct:
+        """Return what would be done and what undoing it needs; nothing is changed.
+
+        Args:
+            act: What.
+            name: Of this one time, for devices that keep changes by name.
+        """
+        ...
+
+    def apply(self, act: Act, token: str) -> tuple[str, str]:
+        """Do it; return what was done, in words, and a token that undoing needs.
+
+        Args:
+            act: What.
+            token: That of its :meth:`plan`.
+        """
+        ...
+
+    def verify(self, plan: HealPlan) -> Check:
+        """Look whether the plan helped."""
         ...
 
     def undo(self, act: Act, token: str) -> str:
-        """Undo it; return what was done. The token is empty when doing it failed half way."""
-        ...
-
-    def check(self, plan: HealPlan) -> Check:
-        """Look whether the plan helped."""
+        """Undo it; return what was done. The token is that of the plan where doing it failed."""
         ...
 
     def tenant_isolation(self) -> Mapping[str, str]:
@@ -67,7 +102,13 @@ class HealOutcome:
 
 
 def carry_out(
-    plan: HealPlan, hands: Actuator, journal: Journal, clock: Callable[[], float], *, first: int
+    plan: HealPlan,
+    hands: Actuator,
+    journal: Journal,
+    clock: Callable[[], float],
+    *,
+    first: int,
+    by: str = "",
 ) -> HealOutcome:
     """Carry *plan* out and return what came of it.
 
@@ -77,17 +118,21 @@ def carry_out(
         journal: Has the act before it is done.
         clock: Seconds since 1970.
         first: The number of its first act in the journal.
+        by: Who approved it.
     """
-    run = _Run(plan=plan, hands=hands, journal=journal, clock=clock, first=first)
+    run = _Run(plan=plan, hands=hands, journal=journal, clock=clock, first=first, by=by)
     tenant_isolation = {} if plan.is_for_people else hands.tenant_isolation()
     done: list[tuple[int, str]] = []
     says: list[str] = []
     for place, act in enumerate(plan.acts):
+        planned: PlannedAct | None = None
         try:
-            said, token = run.do(place)
+            planned = hands.plan(act, transaction_name(plan, first + place))
+            said, token = run.do(place, planned)
         except NetloomError as error:
             says.append(f"{act.name} failed: {error}")
-            return run.take_back([*done, (place, "")], says)
+            begun = [(place, planned.token)] if planned else []
+            return run.take_back([*done, *begun], says)
         says.append(said)
         done.append((place, token))
     check = run.check(tenant_isolation)
@@ -99,6 +144,11 @@ def carry_out(
     return run.take_back(done, says)
 
 
+def transaction_name(plan: HealPlan, number: int) -> str:
+    """Return what devices call the change of one act: the plan's name and the act's number."""
+    return f"netloom-{plan.fingerprint}-{number}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
     """One plan on its way."""
@@ -108,6 +158,7 @@ class _Run:
     journal: Journal
     clock: Callable[[], float]
     first: int
+    by: str = ""
 
     def write(self, place: int, phase: Phase, *says: str, token: str = "") -> None:
         act = self.plan.acts[place]
@@ -121,17 +172,20 @@ class _Run:
             says=says,
             token=token,
             detail=detail,
+            by=self.by,
+            plan=self.plan.fingerprint,
         )
         self.journal.write(entry)
 
-    def do(self, place: int) -> tuple[str, str]:
+    def do(self, place: int, planned: PlannedAct) -> tuple[str, str]:
         """Do one act, with a line before and a line after it."""
         finding = self.plan.finding
-        self.write(place, "before", f"{finding.part}: {finding.kind}", *finding.evidence)
+        why = f"{finding.part}: {finding.kind}"
+        self.write(place, "before", why, *finding.evidence, token=planned.token)
         try:
-            said, token = self.hands.do(self.plan.acts[place])
+            said, token = self.hands.apply(self.plan.acts[place], planned.token)
         except NetloomError as error:
-            self.write(place, "failed", str(error))
+            self.write(place, "failed", str(error), token=planned.token)
             raise
         self.write(place, "after", said, token=token)
         return said, token
@@ -139,7 +193,7 @@ class _Run:
     def check(self, tenant_isolation: Mapping[str, str]) -> Check:
         """Look whether it helped, and whether tenants are still apart."""
         try:
-            check = self.hands.check(self.plan)
+            check = self.hands.verify(self.plan)
             now = self.hands.tenant_isolation() if tenant_isolation else {}
         except NetloomError as error:
             check, now = (

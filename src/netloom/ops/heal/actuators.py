@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
     from netloom.fabric.part_id import PartId
     from netloom.ops.heal.act import Actuator, Check
+    from netloom.ops.heal.devices import DeviceWriter
     from netloom.ops.heal.plan import Act, HealPlan
+    from netloom.ops.observe.devices import DeviceAccess
     from netloom.spec.heal import Verb
 
 __all__ = ["ACTUATORS", "ActContext", "ActuatorKind", "People"]
@@ -21,14 +23,14 @@ __all__ = ["ACTUATORS", "ActContext", "ActuatorKind", "People"]
 class People(Protocol):
     """Acts that people or the scheduler carry out: tickets, cordons, restarts."""
 
-    def do(self, act: Act) -> tuple[str, str]:
-        """Hand it over; as :meth:`Actuator.do`."""
+    def apply(self, act: Act, token: str = "") -> tuple[str, str]:
+        """Hand it over; as :meth:`Actuator.apply`."""
 
     def undo(self, act: Act, token: str) -> str:
         """Take it back; as :meth:`Actuator.undo`."""
 
-    def check(self, plan: HealPlan) -> Check:
-        """Look whether it was done; as :meth:`Actuator.check`."""
+    def verify(self, plan: HealPlan) -> Check:
+        """Look whether it was done; as :meth:`Actuator.verify`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +58,18 @@ class ActuatorKind:
         name: ``lab-`` and the kind of lab for those that act on labs.
         summary: What it acts on.
         verbs: What it can do there, besides what people and the scheduler do.
-        actuator: Returns the one that acts on a target, such as the folder of a lab.
+        actuator: Returns the one that acts on a target, such as the folder of a lab; None where it
+            changes devices of an inventory.
+        writer: Returns what changes one device of an inventory; None where it acts on a target.
+        labels: How such a device numbers its ports unless told, as ``--labels`` has it.
     """
 
     name: str
     summary: str
     verbs: frozenset[Verb]
-    actuator: Callable[[str, ActContext], Actuator]
+    actuator: Callable[[str, ActContext], Actuator] | None = None
+    writer: Callable[[DeviceAccess], DeviceWriter] | None = None
+    labels: str = ""
 
 
 ACTUATORS: Final = Register[ActuatorKind](

@@ -34,7 +34,16 @@ if TYPE_CHECKING:
     from netloom.parts.parts import Technology
     from netloom.workload.transfers import Transfers
 
-__all__ = ["Away", "PlanEffect", "PlanTrial", "away", "damaged", "trial_of"]
+__all__ = [
+    "Away",
+    "PlanEffect",
+    "PlanTrial",
+    "TrialBaseline",
+    "away",
+    "baseline_of",
+    "damaged",
+    "trial_of",
+]
 
 SIZE_BYTES: Final = 64 * 2**20  # of a transfer: long enough that latency does not matter
 DISTANCES: Final = (1 / 2, 1 / 4, 1 / 8)  # of the cluster
@@ -157,13 +166,15 @@ class PlanTrial:
         )
 
 
-def trial_of(
+def trial_of(  # noqa: PLR0913  (a fabric, and what is known of it)
     fabric: Fabric,
     technology: Technology,
     findings: Iterable[Finding],
     gone: Iterable[PartId],
     *,
     step_s: Callable[[Fabric], float] | None = None,
+    baseline: TrialBaseline | None = None,
+    now: Fabric | None = None,
 ) -> PlanTrial:
     """Return the trial for a fabric on which *findings* hold and the cables *gone* are down.
 
@@ -173,8 +184,11 @@ def trial_of(
         findings: What is wrong.
         gone: Cables that carry nothing.
         step_s: How long the job's step takes on a fabric, infinite when it cannot run.
+        baseline: Of the same fabric, where it was taken before; default: taken now.
+        now: The fabric with what is drained already; default: as designed.
     """
-    now, link_loss = fabric, np.zeros(fabric.num_links)
+    healthy = baseline or baseline_of(fabric, technology)
+    now, link_loss = now or fabric, np.zeros(fabric.num_links)
     for part in gone:
         now = edit.fail(now, part)
     for finding in findings:
@@ -182,21 +196,41 @@ def trial_of(
         if finding.kind in LOSSY:
             hit = edit.fail(fabric, finding.part).link_state == LinkState.DOWN
             link_loss[hit] = np.maximum(link_loss[hit], min(finding.magnitude, MAX_LOSS))
-    traffic = _Traffic(
-        technology=technology,
-        settings=settings_for(technology),
-        transfers=_transfers(fabric),
-    )
+    traffic = healthy.traffic
     return PlanTrial(
         designed=fabric,
         now=now,
         link_loss=link_loss,
         traffic=traffic,
-        healthy_s=traffic.time_s(fabric, np.zeros(fabric.num_links)),
+        healthy_s=healthy.healthy_s,
         before_s=traffic.time_s(now, link_loss),
         step_s=step_s,
         step_before_s=step_s(now) if step_s else None,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TrialBaseline:
+    """The trial on a fabric as designed: no look is needed for it.
+
+    Attributes:
+        traffic: What every plan is tried with.
+        healthy_s: How long it takes there.
+    """
+
+    traffic: _Traffic
+    healthy_s: float
+
+
+def baseline_of(fabric: Fabric, technology: Technology) -> TrialBaseline:
+    """Return the trial on *fabric*."""
+    traffic = _Traffic(
+        technology=technology,
+        settings=settings_for(technology),
+        transfers=_transfers(fabric),
+    )
+    zero = np.zeros(fabric.num_links)
+    return TrialBaseline(traffic=traffic, healthy_s=traffic.time_s(fabric, zero))
 
 
 def damaged(fabric: Fabric, finding: Finding, technology: Technology) -> Fabric:

@@ -30,7 +30,9 @@ __all__ = [
     "unfinished",
 ]
 
-Phase = Literal["before", "after", "failed", "verified", "undoing", "undone", "not-undone"]
+Phase = Literal[
+    "approved", "before", "after", "failed", "verified", "undoing", "undone", "not-undone"
+]
 VERSION: Final = 1
 _UNREADABLE: Final = (
     *(ValueError, TypeError, KeyError, AttributeError, RecursionError),
@@ -45,13 +47,16 @@ class LogEntry:
     Attributes:
         at_s: Seconds since 1970.
         act: Number of the act, counted over the life of the log.
-        phase: ``before`` it, ``after`` it or ``failed``; ``verified`` when it was looked at;
+        phase: ``approved``, with number 0, when a person approves a plan; ``before`` it, ``after``
+            it or ``failed``; ``verified`` when it was looked at;
             ``undoing`` and then ``undone`` or ``not-undone``.
         verb: What is done.
         part: To which part.
         says: In words: why, what was done, what was seen.
         token: What undoing needs to know.
         detail: Of ``before``, the effect that was predicted.
+        by: Who approved or asked for it; empty where policy let it run.
+        plan: The plan's name.
     """
 
     at_s: float
@@ -62,6 +67,8 @@ class LogEntry:
     says: tuple[str, ...] = ()
     token: str = ""
     detail: dict[str, Any] = field(default_factory=dict)
+    by: str = ""
+    plan: str = ""
 
 
 class Journal(Protocol):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,18 +14,21 @@ from netloom.fabric.part_id import CABLE, PartId
 from netloom.ops.locate.faults import FaultKind, Trouble
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from netloom.fabric.graph import Fabric
     from netloom.ops.heal.effect import Away, PlanEffect, PlanTrial
     from netloom.ops.locate.findings import Finding
     from netloom.spec.heal import Verb
 
-__all__ = ["VERBS", "Act", "HealPlan", "plans_of"]
+__all__ = ["NAME_DIGITS", "VERBS", "Act", "HealPlan", "plan_by", "plans_of"]
+
+NAME_DIGITS: Final = 12  # 48 bits: two plans of a site do not share a name
 
 # What each does, in words; the order is that of the documentation.
 VERBS: Final[dict[Verb, str]] = {
-    "drain": "take a cable or a switch out of use",
+    "drain": "let routes avoid a cable or a switch",
+    "shut": "shut the ports of a cable",
     "reroute": "let routing work around a part that is down",
     "rebalance": "spread routes again over all cables",
     "cordon": "let no job start on a machine",
@@ -72,11 +77,35 @@ class HealPlan:
         finding: What it is about.
         acts: In the order they are carried out; undone in the opposite one.
         effect: What the flow engine says of them.
+        requests: What would be sent to devices, where that is known beforehand.
     """
 
     finding: Finding
     acts: tuple[Act, ...]
     effect: PlanEffect
+    requests: tuple[str, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """The plan's name: equal for equal findings, acts, requests and predicted effects.
+
+        Of the finding it is the part and the kind, of the effect what is taken away: measured
+        rates and predicted times differ a little with every look.
+        """
+        effect = self.effect
+        told = {
+            "version": 1,
+            "finding": [str(self.finding.part.whole), self.finding.kind],
+            "acts": [act.name for act in self.acts],
+            "requests": list(self.requests),
+            "effect": [
+                *(_digest(_shares(one)) for one in (effect.away_before, effect.away_after)),
+                effect.num_nodes,
+                effect.cuts_off,
+            ],
+        }
+        text = json.dumps(told, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:NAME_DIGITS]
 
     @property
     def is_for_people(self) -> bool:
@@ -84,10 +113,12 @@ class HealPlan:
         return all(act.verb == "ticket" for act in self.acts)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable keys that docs/heal.md documents."""
+        """Return the stable keys that docs/operate/heal.md documents."""
         effect = self.effect
         return {
+            "fingerprint": self.fingerprint,
             "finding": self.finding.to_json(),
+            "requests": list(self.requests),
             "acts": [{"verb": act.verb, "part": str(act.part)} for act in self.acts],
             "effect": {
                 "healthy_s": effect.healthy_s,
@@ -107,8 +138,15 @@ def _shares(away: Away) -> dict[str, float]:
     return {"share": away.share, "uplink_share": away.uplink_share, "nic_ports": away.num_ports}
 
 
+def _digest(shares: dict[str, float]) -> dict[str, float]:
+    return {key: round(value, 6) for key, value in shares.items()}
+
+
 def plans_of(
-    trial: PlanTrial, findings: Sequence[Finding], able: Collection[Verb]
+    trial: PlanTrial,
+    findings: Sequence[Finding],
+    able: Collection[Verb],
+    can: Callable[[Act], bool] = lambda _: True,
 ) -> tuple[HealPlan, ...]:
     """Return a plan for each finding, in their order.
 
@@ -119,16 +157,24 @@ def plans_of(
         trial: The fabric, and the traffic to try plans with.
         findings: What is wrong.
         able: What can be done here; where nothing that helps can be, a ticket is left.
+        can: Whether it can be done to that part, such as to a device that may be written to.
     """
-    return tuple(_plan(trial, finding, able) for finding in findings)
+    return tuple(
+        plan_by(
+            trial,
+            finding,
+            [a for a in _acts(trial.designed, finding) if a.verb in able and can(a)],
+        )
+        for finding in findings
+    )
 
 
-def _plan(trial: PlanTrial, finding: Finding, able: Collection[Verb]) -> HealPlan:
-    acts = tuple(act for act in _acts(trial.designed, finding) if act.verb in able)
-    acts = acts or (Act(verb="ticket", part=finding.part.whole),)
+def plan_by(trial: PlanTrial, finding: Finding, wanted: Sequence[Act]) -> HealPlan:
+    """Return the plan to do *wanted* about a finding, tried on the fabric as it is now."""
+    acts = tuple(wanted) or (Act(verb="ticket", part=finding.part.whole),)
     then, nodes = trial.now, set[PartId]()
     for act in acts:
-        if act.verb == "drain":
+        if act.verb in ("drain", "shut"):
             then = edit.drain(then, act.part)
         elif act.verb == "repair-fib":
             then = edit.slow(then, act.part, 1.0)

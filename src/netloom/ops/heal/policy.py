@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["Decision", "Verdict", "certainty", "decide"]
 
 Verdict = Literal["run", "ask", "refuse"]
-TAKING: Final = frozenset({"drain", "cordon", "restart-job"})  # something is lost if they are wrong
+TAKING: Final = frozenset(
+    {"drain", "shut", "cordon", "restart-job"}
+)  # something is lost if they are wrong
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +82,17 @@ def _never(plan: HealPlan, sight: Snapshot, policy: HealPolicy, now_s: float) ->
         )
     if takes_more and effect.cuts_off:
         yield "it would cut a host off"
+    yield from _too_few_nodes(plan, sight, policy)
+
+
+def _too_few_nodes(plan: HealPlan, sight: Snapshot, policy: HealPolicy) -> Iterator[str]:
+    own = {act.part for act in plan.acts if act.verb == "cordon"}
+    away = own | set(sight.cordoned)
+    if own - set(sight.cordoned) and len(away) > policy.most_nodes_away * sight.num_nodes > 0:
+        yield (
+            f"{len(away)} of {sight.num_nodes} machines would take no jobs, more than "
+            f"{policy.most_nodes_away:.0%}; repair something first"
+        )
 
 
 def _concerns(plan: HealPlan, part: PartId) -> bool:

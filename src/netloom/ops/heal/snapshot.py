@@ -39,6 +39,8 @@ class Snapshot:
         doubts: What could not be found out, and why.
         num_flows: Flows and probes behind the findings.
         lids: InfiniBand addresses of the devices that answered, by name.
+        cordoned: Machines that take no jobs, by a person or by netloom, as the scheduler has them.
+        num_nodes: Machines that there are; 0 where no scheduler was asked.
         unconfirmed: Parts and kinds of the findings that a watch has and this look has not.
     """
 
@@ -49,4 +51,6 @@ class Snapshot:
     doubts: tuple[str, ...] = ()
     num_flows: int = 0
     lids: Mapping[str, int] = field(default_factory=dict)
+    cordoned: tuple[PartId, ...] = ()
+    num_nodes: int = 0
     unconfirmed: frozenset[tuple[PartId, str]] = frozenset()

@@ -23,7 +23,7 @@ __all__ = ["heal_text"]
 
 _VERDICTS = {
     "run": "policy lets it run",
-    "ask": "asks first (--yes answers)",
+    "ask": "asks first (--yes {name} answers)",
     "refuse": "is not done, even with consent",
 }
 
@@ -33,11 +33,13 @@ def heal_text(
     *,
     log: str = "",
     took_s: Mapping[str, float] | None = None,
+    stale: Sequence[str] = (),
 ) -> RenderableType:
     """Return what ``netloom heal`` prints."""
-    if not rows:
+    if not rows and not stale:
         return Text("Nothing to heal.", style="green")
     parts = [_step(rank, *row) for rank, row in enumerate(rows, start=1)]
+    parts += [Text(f"refused: {line}", style="red") for line in stale]
     if any(outcome for _, _, outcome in rows):
         spent = ", ".join(f"{what} {time_s:.1f} s" for what, time_s in (took_s or {}).items())
         ending = f" (took {spent})" if spent else ""
@@ -52,9 +54,12 @@ def _step(
     head = Text.assemble(
         (f"{rank}. {finding.part}", "bold"), f": {finding.kind}, {finding.confidence:.0%} sure"
     )
-    lines = [*finding.evidence, f"plan: {', '.join(act.name for act in plan.acts)}"]
+    acts = ", ".join(act.name for act in plan.acts)
+    lines = [*finding.evidence, f"plan {plan.fingerprint}: {acts}"]
+    lines += [f"sends {request}" for request in plan.requests]
     lines += _effect(plan.effect)
-    lines.append("; ".join([_VERDICTS[decision.verdict], *decision.reasons]))
+    verdict = _VERDICTS[decision.verdict].format(name=plan.fingerprint)
+    lines.append("; ".join([verdict, *decision.reasons]))
     if outcome is not None:
         lines += [*outcome.says, f"result: {outcome.result}"]
     return Group(head, *(Padding(Text(f"- {line}"), (0, 0, 0, 3)) for line in lines))
