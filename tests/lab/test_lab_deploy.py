@@ -129,9 +129,11 @@ def test_vtysh_names_the_line_that_it_refuses(roce: LabUnderTest) -> None:
     intent = intent_at(roce_scenario(roce))
     files = texts_of(intent)
     assert check_deployment(intent, files, Checks()) == ()
-    path = "switches/leaf001/frr.conf"
+    path = "switches/leaf001/sonic/frr.conf"
     files[path] = files[path].replace(" timers bgp 1 3", " tmiers bgp 1 3")
-    (found,) = check_deployment(intent, files, Checks())
+    every = check_deployment(intent, files, Checks())
+    assert any("not understood" in one.what for one in every if one.severity == "warning")
+    (found,) = (one for one in every if one.severity == "error")
     assert found.where == path
     assert "tmiers bgp 1 3" in found.what
 

@@ -6,20 +6,34 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from netloom.errors import SpecError
 from netloom.registers import Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from netloom.ops.deploy.device import DeviceConfig
     from netloom.ops.deploy.intent import Intent
     from netloom.ops.deploy.isolation import SwitchPorts, SwitchRoutes
     from netloom.ops.deploy.ports import PortQos
     from netloom.ops.deploy.rules import SwitchQos
+    from netloom.ops.deploy.structure import Setting
     from netloom.ops.plant import Port
     from netloom.ops.site import Site
     from netloom.parts.parts import Switch
 
-__all__ = ["SWITCH_SYSTEMS", "PortLabels", "SwitchFile", "SwitchOs", "switch_files"]
+__all__ = [
+    "SWITCH_SYSTEMS",
+    "Day0",
+    "PortLabels",
+    "SwitchFile",
+    "SwitchOs",
+    "default_system",
+    "files_of",
+    "settings_reader",
+    "switch_files",
+    "system_of",
+]
 
 LANES_A_CAGE: Final = 8  # of QSFP-DD and OSFP
 
@@ -74,6 +88,9 @@ class SwitchFile:
         read_qos: Returns what it says of queues and buffers.
         read_ports: Returns what it says of each port, by the port's name.
         read_asn: Returns its autonomous system; None where it has none.
+        read_device: Returns the switch that it describes, written by netloom or not.
+        settings: Returns its settings with their places, so that files compare by what they say.
+        is_like: Returns whether a text is of this kind.
         checked_by: The program that can say whether it is well formed: ``vtysh``, ``yanglint``.
     """
 
@@ -84,7 +101,25 @@ class SwitchFile:
     read_qos: Callable[[str, str], SwitchQos] | None = None
     read_ports: Callable[[str, str], Mapping[str, PortQos]] | None = None
     read_asn: Callable[[str], int | None] | None = None
+    read_device: Callable[[str, str], DeviceConfig] | None = None
+    settings: Callable[[str], list[Setting]] | None = None
+    is_like: Callable[[str], bool] | None = None
     checked_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Day0:
+    """What a switch fetches when it boots for the first time.
+
+    Attributes:
+        option: The DHCP option, by Kea's name, that tells it where to begin.
+        boots: The file that the option names.
+        files: All that it fetches, by name.
+    """
+
+    option: str
+    boots: str
+    files: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +134,9 @@ class SwitchOs:
         port_name: Returns what it calls a port of a switch.
         labels: How it numbers them.
         files: What it is told; empty where netloom does not write for it.
+        day0: Returns what it fetches at first, of the texts of its files by name, the URL of its
+            folder and the gateway of its management port; None where it
+            has none.
     """
 
     name: str
@@ -108,6 +146,7 @@ class SwitchOs:
     port_name: Callable[[Site, Port], str]
     labels: PortLabels
     files: tuple[SwitchFile, ...]
+    day0: Callable[[Mapping[str, str], str, str], Day0] | None = None
 
     def runs_on(self, switch: Switch) -> bool:
         """Return whether a switch of the catalogue can run it."""
@@ -128,3 +167,61 @@ def switch_files() -> Iterator[tuple[SwitchOs, SwitchFile]]:
     for system in SWITCH_SYSTEMS.entries():
         for file in system.files:
             yield system, file
+
+
+def default_system(switch: Switch) -> SwitchOs:
+    """Return the system that a switch of the catalogue is taken to run.
+
+    That of its vendor before one for its ASIC, and that before one for any: Cumulus Linux on
+    NVIDIA's, EOS on Arista's, SONiC on others whose ASIC it knows, and else Linux with FRR.
+    """
+    found = [one for one in SWITCH_SYSTEMS.entries() if one.files and one.runs_on(switch)]
+    return min(found, key=lambda one: (not one.vendors, "" in one.asics, one.name))
+
+
+def system_of(intent: Intent, number: int) -> SwitchOs:
+    """Return the operating system of switch *number* of the plant.
+
+    What the scenario's ``site`` says of the switch itself, of its kind, or of all; else that of
+    the catalogue's switch.
+
+    Raises:
+        SpecError: netloom writes no files for the system that the scenario names.
+    """
+    site, asked = intent.site, intent.site.scenario.site
+    kind = site.plant.devices[number].name.partition(":")[0]
+    for key, name in (
+        (f"site.systems.{site.hostnames[number]}", asked.systems.get(site.hostnames[number])),
+        (f"site.systems.{kind}", asked.systems.get(kind)),
+        ("site.system", asked.system),
+    ):
+        if name is not None:
+            return _written(name, key)
+    return default_system(site.network.design.switch)
+
+
+def _written(name: str, key: str) -> SwitchOs:
+    known = [one.name for one in SWITCH_SYSTEMS.entries() if one.files]
+    if name not in known:
+        raise SpecError(
+            key=key,
+            what=f"netloom writes no files for {name!r}",
+            remedy=f"use one of {', '.join(known)}",
+        )
+    return SWITCH_SYSTEMS.get(name)
+
+
+def files_of(intent: Intent, number: int) -> Iterator[tuple[SwitchOs, SwitchFile, str]]:
+    """Yield the files of a switch with its system, and their paths in a deployment."""
+    system = system_of(intent, number)
+    for file in system.files:
+        yield system, file, f"switches/{intent.site.hostnames[number]}/{file.name}"
+
+
+def settings_reader(path: str) -> Callable[[str], list[Setting]] | None:
+    """Return what reads the settings of a switch's file, by its path; None where nothing does."""
+    names = {file.name: file.settings for _, file in switch_files()}
+    # The longest name that fits: sonic/frr.conf is no frr.conf of another system.
+    fitting = (name for name in names if path.endswith(f"/{name}"))
+    best = max(fitting, key=len, default="")
+    return names.get(best)

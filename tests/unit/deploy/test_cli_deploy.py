@@ -28,6 +28,7 @@ def scenario(
         technology=technology,
         topology=topology,
         tenants=tenants,
+        site="{}",
     )
     path.write_text(text, encoding="utf-8")
     return str(path)
@@ -53,11 +54,11 @@ def test_a_plan_against_files_says_what_differs(
     assert main(["deploy", "render", path, "--out", str(out)]) == 0
     assert main(["deploy", "plan", path, "--running", str(out)]) == 0
     assert capsys.readouterr().out.endswith("nothing differs\n")
-    conf = out / "switches/leaf000/frr.conf"
+    conf = out / "switches/leaf000/sonic/frr.conf"
     conf.write_text(conf.read_text().replace("timers bgp 1 3", "timers bgp 3 9"))
     assert main(["deploy", "plan", path, "--running", str(out), "--json"]) == 0
     (change,) = json.loads(capsys.readouterr().out)["result"]["changes"]
-    assert change["lines"] == ["- timers bgp 3 9", "+ timers bgp 1 3"]
+    assert change["lines"] == ["~ router bgp 4200000000: timers bgp 3 9 -> timers bgp 1 3"]
 
 
 @pytest.mark.parametrize("more", [[], ["--lab", "x", "--running", "y"]])

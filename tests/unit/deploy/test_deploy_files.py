@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import openpyxl
 import pytest
-from deployments import build, render
+from deployments import build, in_every_language, render
 
 from netloom.app.deploy.files import MANIFEST, deployment_files
 from netloom.app.deploy.folder import read_folder, write_folder
@@ -70,7 +70,7 @@ def test_cables_in_all_lists_join_the_same_ports() -> None:
 
 
 def test_a_switch_is_called_the_same_in_every_language() -> None:
-    files = render(build("rocev2-400g"))
+    files = in_every_language(build("rocev2-400g"))
     folder = "switches/spine002"
     assert files[f"{folder}/frr.conf"].startswith("hostname spine002\n")
     assert "nv set system hostname spine002\n" in files[f"{folder}/nvue.sh"]
@@ -101,7 +101,7 @@ def test_sonic_s_lanes_are_used_once() -> None:
 
 def test_eos_names_the_system_at_the_other_end() -> None:
     intent = build("rocev2-400g")
-    text = render(intent)["switches/leaf000/eos.conf"]
+    text = in_every_language(intent)["switches/leaf000/eos.conf"]
     spine = next(router for router in intent.underlay.routers if router.name == "spine:0")  # type: ignore[union-attr]
     # Port 65 is the first uplink: the first port of cage 33.
     line = f"   neighbor interface Ethernet33/1 peer-group FABRIC remote-as {spine.asn}\n"
@@ -109,7 +109,7 @@ def test_eos_names_the_system_at_the_other_end() -> None:
 
 
 def test_nvue_splits_cages_before_it_uses_them() -> None:
-    lines = render(build("rocev2-400g"))["switches/leaf000/nvue.sh"].splitlines()
+    lines = in_every_language(build("rocev2-400g"))["switches/leaf000/nvue.sh"].splitlines()
     split = lines.index("nv set interface swp1 link breakout 2x")
     assert split < lines.index("nv set interface swp1s0 link mtu 9216")
     assert lines[-1] == "nv config apply -y"
@@ -120,11 +120,11 @@ def test_nvue_is_told_the_longest_cable_of_the_switch() -> None:
     leaf = len(intent.site.nics)
     longest_m = max(intent.site.length_m(cable) for cable in intent.site.cables_of[leaf])
     line = f"nv set qos pfc default-global cable-length {longest_m:.0f}\n"
-    assert line in render(intent)["switches/leaf000/nvue.sh"]
+    assert line in in_every_language(intent)["switches/leaf000/nvue.sh"]
 
 
 def test_a_network_that_may_lose_has_no_pauses() -> None:
-    files = render(build("tcp-400g"))
+    files = in_every_language(build("tcp-400g"))
     folder = "switches/leaf000"
     assert "PFC_WD" not in json.loads(files[f"{folder}/sonic/config_db.json"])
     assert "roce" not in files[f"{folder}/nvue.sh"]

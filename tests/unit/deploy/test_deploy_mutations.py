@@ -44,19 +44,20 @@ def leaves(config: dict[str, Any], prefix: tuple[str, ...] = ()) -> list[tuple[s
 
 
 @cache
-def good() -> tuple[Any, dict[str, str]]:
-    intent = build("rocev2-400g", nodes=4, tenants=TENANTS)
+def good(system: str = "sonic") -> tuple[Any, dict[str, str]]:
+    intent = build("rocev2-400g", nodes=4, tenants=TENANTS, system=system)
     return intent, render(intent)
 
 
-def errors(files: dict[str, str]) -> list[str]:
-    intent, _ = good()
+def errors(files: dict[str, str], system: str = "sonic") -> list[str]:
+    intent, _ = good(system)
     found = check_deployment(intent, files, PURE)
     return [one.what for one in found if one.severity == "error"]
 
 
-def test_the_good_deployment_has_no_errors() -> None:
-    assert errors(good()[1]) == []
+@pytest.mark.parametrize("system", ["sonic", "cumulus", "eos", "frr"])
+def test_the_good_deployment_has_no_errors(system: str) -> None:
+    assert errors(good(system)[1], system) == []
 
 
 def other(value: str, number: int) -> str:
@@ -203,19 +204,20 @@ def test_traffic_that_joins_the_paused_priority_is_noticed() -> None:
     assert found == ["DSCP 0 is paused with RDMA, and no NIC sends RDMA with it"]
 
 
-@pytest.mark.parametrize("name", ["eos.conf", "nvue.sh"])
+@pytest.mark.parametrize(("system", "name"), [("eos", "eos.conf"), ("cumulus", "nvue.sh")])
 @settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_a_line_less_or_of_another_tenant_is_noticed_in_text(
-    name: str, data: st.DataObject
+    system: str, name: str, data: st.DataObject
 ) -> None:
-    _, files = good()
+    _, files = good(system)
     path = f"switches/leaf000/{name}"
     lines = files[path].splitlines()
     # Whatever names a VRF's ports, numbers, targets and networks, or switches a port off.
     telling = re.compile(
         r"^ +(vrf Vrf|vxlan vrf|route-target|network 10\.128|shutdown)|^nv set "
-        r"(interface \S+ (ip vrf|link state)|vrf Vrf\S+ (evpn vni|router bgp route-.* route-target)"
+        r"(interface (?!eth0)\S+ (ip vrf|link state)"
+        r"|vrf Vrf\S+ (evpn vni|router bgp route-.* route-target)"
         r"|vrf Vrf\S+ .* network)"
     )
     place = data.draw(st.sampled_from([n for n, line in enumerate(lines) if telling.match(line)]))
@@ -228,7 +230,7 @@ def test_a_line_less_or_of_another_tenant_is_noticed_in_text(
     if changed == lines[place]:
         return
     lines[place] = changed
-    assert errors({**files, path: "\n".join([*lines, ""])}), (
+    assert errors({**files, path: "\n".join([*lines, ""])}, system), (
         place,
         files[path].splitlines()[place],
     )
@@ -236,7 +238,7 @@ def test_a_line_less_or_of_another_tenant_is_noticed_in_text(
 
 def test_a_host_network_outside_of_its_vrf_is_noticed() -> None:
     _, files = good()
-    path = "switches/leaf000/frr.conf"
+    path = "switches/leaf000/sonic/frr.conf"
     text = files[path].replace(
         "  network 10.0.0.1/32\n", "  network 10.0.0.1/32\n  network 10.128.0.0/31\n"
     )

@@ -96,7 +96,7 @@ def test_neighbours_in_one_autonomous_system_are_found() -> None:
     intent = build("rocev2-400g")
     files = render(intent)
     asn = intent.router(len(intent.site.nics)).asn  # of leaf000
-    spine = "switches/spine000/frr.conf"
+    spine = "switches/spine000/sonic/frr.conf"
     files[spine] = files[spine].replace("router bgp 4200000008", f"router bgp {asn}")
     (found,) = check_deployment(intent, files, PURE)
     assert "leaf000" in found.where
@@ -106,9 +106,9 @@ def test_neighbours_in_one_autonomous_system_are_found() -> None:
 def test_a_missing_file_of_a_switch_is_an_error() -> None:
     intent = build("rocev2-400g")
     files = render(intent)
-    del files["switches/leaf003/frr.conf"]
+    del files["switches/leaf003/sonic/frr.conf"]
     (found,) = check_deployment(intent, files, PURE)
-    assert found.where == "switches/leaf003/frr.conf"
+    assert found.where == "switches/leaf003/sonic/frr.conf"
 
 
 def test_a_config_db_that_is_none_is_an_error_not_a_crash() -> None:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
 
 import pytest
 from deployments import build
 
 from netloom.app.deploy import Deployment, render
-from netloom.cli.main import main
+from netloom.errors import SpecError
 from netloom.ops.observe.naming import PortScheme, parse_scheme
 from netloom.ops.plant import Port
 from netloom.ops.switch_systems import SWITCH_SYSTEMS, switch_files
 from netloom.parts.load import load_catalog
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SYSTEMS = ("cumulus", "eos", "frr", "junos", "nxos", "quantum", "sonic")
 
@@ -24,6 +20,7 @@ SYSTEMS = ("cumulus", "eos", "frr", "junos", "nxos", "quantum", "sonic")
 def test_every_system_is_registered_with_all_its_traits() -> None:
     assert SWITCH_SYSTEMS.shipped() == SYSTEMS
     assert [system.name for system, _ in switch_files()] == [
+        "cumulus",
         "cumulus",
         "eos",
         "frr",
@@ -71,7 +68,7 @@ def test_eos_runs_on_aristas_switches_alone() -> None:
 
 
 def test_a_system_without_a_trait_is_refused() -> None:
-    with pytest.raises(TypeError, match="lacks asics, files, labels, port_name"):
+    with pytest.raises(TypeError, match="lacks asics, day0, files, labels, port_name"):
         SWITCH_SYSTEMS.add(SimpleNamespace(name="half", title="Half", vendors=(), runs_on=bool))  # type: ignore[arg-type]
 
 
@@ -87,31 +84,43 @@ def test_what_is_written_is_read_back() -> None:
             assert file.read_asn(text) == intent.router(number).asn
 
 
-def test_files_for_other_switches_are_named() -> None:
-    # The switch of rocev2-400g is a Tomahawk 5 of Broadcom: FRR and SONiC run on it.
-    report = render(Deployment(intent=build("rocev2-400g")))
-    assert report.to_json()["systems"] == {
-        "cumulus": False,
-        "eos": False,
-        "frr": True,
-        "sonic": True,
-    }
-    assert [note.partition(":")[0] for note in report.notes] == [
-        "switches/*/nvue.sh",
-        "switches/*/eos.conf",
-    ]
-    assert render(Deployment(intent=build("infiniband-ndr"))).systems == {}
-
-
-def test_the_command_names_files_for_other_switches(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("technology", "site", "systems"),
+    [
+        ("rocev2-400g", "{}", {"sonic": 12}),  # Tomahawk 5 of Broadcom
+        ("spectrum-x-400g", "{}", {"cumulus": 12}),
+        ("spectrum-x-400g", "{system: sonic}", {"sonic": 12}),
+        ("rocev2-400g", "{system: frr, systems: {spine: eos, leaf002: sonic}}", None),
+        ("infiniband-ndr", "{}", {}),
+    ],
+)
+def test_each_switch_gets_the_files_of_its_own_system(
+    technology: str, site: str, systems: dict[str, int] | None
 ) -> None:
-    scenario = tmp_path / "x.yaml"
-    scenario.write_text(
-        "cluster: {nodes: 2, node: dgx-h100, fabric: {technology: rocev2-400g}}\n"
-        "job: {model: llama-3.1-8b, training: {sequence: 8192, global_batch: 64}}\n",
-        encoding="utf-8",
-    )
-    assert main(["deploy", "render", str(scenario), "--out", str(tmp_path / "out")]) == 0
-    said = capsys.readouterr().out
-    assert "note: switches/*/eos.conf: for other switches; Arista EOS does not run on" in said
+    intent = build(technology, site=site)
+    report = render(Deployment(intent=intent))
+    if systems is None:
+        assert report.systems["eos"] + report.systems["frr"] + report.systems["sonic"] == 12
+        assert report.systems["sonic"] == 1
+        assert "switches/leaf002/sonic/config_db.json" in report.files
+        assert "switches/leaf003/frr.conf" in report.files
+        assert "switches/spine000/eos.conf" in report.files
+        (note,) = report.notes
+        assert note.startswith("Arista EOS is not known to run on")
+    else:
+        assert report.systems == systems
+    folders = {path.split("/")[1] for path in report.files if path.startswith("switches/")}
+    for folder in folders:
+        own = {p for p in report.files if p.startswith(f"switches/{folder}/")}
+        kinds = [
+            any(p.endswith(file.name) for p in own)
+            for name in ("eos", "sonic", "cumulus")
+            for file in SWITCH_SYSTEMS.get(name).files[:1]
+        ]
+        assert sum(kinds) <= 1
+
+
+def test_a_system_that_netloom_does_not_write_for_is_refused() -> None:
+    intent = build("rocev2-400g", system="junos")
+    with pytest.raises(SpecError, match=r"site\.system.*'junos'.*cumulus, eos, frr, sonic"):
+        render(Deployment(intent=intent))

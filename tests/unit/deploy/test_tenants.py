@@ -8,7 +8,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
-from deployments import build, render
+from deployments import build, in_every_language, render
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,7 +85,7 @@ def test_without_tenants_nothing_of_them_is_written() -> None:
 
 def test_a_switch_says_the_same_of_its_tenants_in_every_language() -> None:
     intent = shared()
-    files = render(intent)
+    files = in_every_language(intent)
     folder = "switches/leaf000"
     config = json.loads(files[f"{folder}/sonic/config_db.json"])
     assert config["VRF"] == {"Vrfred": {"vni": "10001"}, "Vrfblue": {"vni": "10007"}}
@@ -117,21 +117,21 @@ def test_hosts_of_tenants_send_what_fits_into_a_tunnel() -> None:
 
 def test_switches_without_hosts_pass_tunnels_on_and_have_no_vrf() -> None:
     intent = build("rocev2-400g", tenants="[{name: a, nodes: 0-31}, {name: b, nodes: 32-63}]")
-    text = render(intent)["switches/spine000/frr.conf"]
+    text = in_every_language(intent)["switches/spine000/frr.conf"]
     assert "  neighbor fabric activate\n" in text
     assert "advertise-all-vni" not in text
     assert read_routes(text, "").vrfs == {}
-    assert "next-hop-unchanged" in render(intent)["switches/spine000/eos.conf"]
+    assert "next-hop-unchanged" in in_every_language(intent)["switches/spine000/eos.conf"]
 
 
 def test_the_shell_reads_every_script() -> None:
-    for path, text in render(shared()).items():
+    for path, text in in_every_language(shared()).items():
         if path.endswith(".sh"):
             subprocess.run(["sh", "-n"], input=text, text=True, check=True)  # noqa: S607
 
 
 def test_targets_stand_apart_since_bgpd_frees_shared_ones_twice() -> None:
-    for path, text in render(shared()).items():
+    for path, text in in_every_language(shared()).items():
         if path.endswith("frr.conf"):
             assert "route-target both" not in text
 

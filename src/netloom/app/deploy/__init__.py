@@ -16,9 +16,12 @@ if TYPE_CHECKING:
         apply,
         check,
         deployment_of,
+        is_configurations,
+        lint,
         plan,
         render,
     )
+    from netloom.app.deploy.zero_touch import ZeroTouchReport, ztp
 
 __all__ = [
     "ApplyReport",
@@ -26,11 +29,15 @@ __all__ = [
     "Deployment",
     "PlanReport",
     "RenderReport",
+    "ZeroTouchReport",
     "apply",
     "check",
     "deployment_of",
+    "is_configurations",
+    "lint",
     "plan",
     "render",
+    "ztp",
 ]
 
 __getattr__ = exports(
@@ -45,8 +52,11 @@ __getattr__ = exports(
             "apply",
             "check",
             "deployment_of",
+            "is_configurations",
+            "lint",
             "plan",
             "render",
         ),
+        "netloom.app.deploy.zero_touch": ("ZeroTouchReport", "ztp"),
     },
 )

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from netloom.app.deploy.devices import check_devices, read_devices
 from netloom.app.deploy.subnets import engine_of
 from netloom.app.deploy.tenants import check_tenants
 from netloom.app.deploy.trial import try_subnets
@@ -21,17 +22,20 @@ from netloom.formats.infiniband import opensm_policy as opensm_files
 from netloom.formats.nccl import host_settings
 from netloom.formats.sonic import yang
 from netloom.ops.deploy import rules
+from netloom.ops.deploy.device import rule_of
 from netloom.ops.deploy.overlay import VXLAN_BYTES
 from netloom.ops.deploy.ports import PlannedPort, check_nic, check_port, check_strays
 from netloom.ops.deploy.rules import Broken
 from netloom.ops.site import peer_of
-from netloom.ops.switch_systems import switch_files
+from netloom.ops.switch_systems import switch_files, system_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from netloom.ops.deploy.device import DeviceConfig
     from netloom.ops.deploy.intent import Intent
     from netloom.ops.deploy.ports import PortQos
+    from netloom.ops.deploy.rules import SwitchQos
     from netloom.ops.switch_systems import SwitchFile, SwitchOs
 
 __all__ = ["Checks", "check_deployment"]
@@ -65,7 +69,7 @@ def check_deployment(
     found = [*rules.check_intent(intent)]
     check = _ethernet if intent.underlay is not None else _infiniband
     found += check(intent, files, checks)
-    return tuple(sorted(dict.fromkeys(found), key=lambda one: one.severity))
+    return rules.by_cause(found)
 
 
 def _infiniband(intent: Intent, files: Mapping[str, str], checks: Checks) -> Iterator[Broken]:
@@ -86,8 +90,14 @@ def _infiniband(intent: Intent, files: Mapping[str, str], checks: Checks) -> Ite
 def _ethernet(intent: Intent, files: Mapping[str, str], checks: Checks) -> Iterator[Broken]:
     if checks.has_programs:
         yield from _vtysh(files)
-    yield from _routers(intent, files)
-    yield from _qualities(intent, files)
+    devices, broken = read_devices(intent, files)
+    unread = {one.where for one in broken}
+    readable = {path: text for path, text in files.items() if path not in unread}
+    known = [*broken, *_qualities(intent, readable, [device for _, device in devices])]
+    yield from known
+    # A port that a closer look has found wrong already is not told a second time.
+    told = {one.where for one in known}
+    yield from (one for one in check_devices(intent, devices) if one.where not in told)
     if intent.partitions:
         yield from check_tenants(intent, files)
     if checks.sonic_models is not None:
@@ -109,67 +119,56 @@ def _vtysh(files: Mapping[str, str]) -> Iterator[Broken]:
                 yield _error(path, f"vtysh refuses it: {error}", "correct that line")
 
 
-def _routers(intent: Intent, files: Mapping[str, str]) -> Iterator[Broken]:
-    """Yield switches without an autonomous system, and neighbours in one."""
-    for _, file in switch_files():
-        if file.read_asn is not None:
-            yield from _asns(intent, files, file.name, file.read_asn)
-
-
-def _asns(
-    intent: Intent, files: Mapping[str, str], name: str, read: Callable[[str], int | None]
+def _qualities(
+    intent: Intent, files: Mapping[str, str], devices: Sequence[DeviceConfig]
 ) -> Iterator[Broken]:
-    site, asns = intent.site, {}
-    for number in range(len(site.nics), len(site.plant.devices)):
-        path = f"switches/{site.hostnames[number]}/{name}"
-        asn = read(files.get(path, ""))
-        if asn is None:
-            yield _error(path, "is missing, or has no 'router bgp'", "render it again")
-        else:
-            asns[number] = asn
-    links = (
-        (cable.lower.device, cable.upper.device)
-        for cable in site.plant.cables
-        if not site.is_host(cable.lower)
-    )
-    yield from rules.check_routers(asns, links, names=site.hostnames)
-
-
-def _qualities(intent: Intent, files: Mapping[str, str]) -> Iterator[Broken]:
+    """Yield what is wrong with buffers and ports where files show them, and with hosts."""
+    rule = None
     for system, file in switch_files():
         if file.read_qos is not None and file.read_ports is not None:
-            yield from _quality(intent, files, system, file)
+            found, ports = [], {}
+            for path, text in _ending(files, f"/{file.name}"):
+                try:
+                    found.append(file.read_qos(text, path))
+                    ports[path] = file.read_ports(text, path)
+                except NetloomError as error:
+                    yield _error(path, str(error), "render it again")
+            yield from _switches(intent, found)
+            every = (port for some in ports.values() for port in some.values())
+            rule = next((port for port in every if port.pausing), rule)
+            if rule is not None:
+                yield from _ports(intent, ports, rule, (system, file))
+    yield from _hosts(intent, files, devices, rule or rule_of(devices))
 
 
-def _quality(
-    intent: Intent, files: Mapping[str, str], system: SwitchOs, file: SwitchFile
+def _switches(intent: Intent, found: Sequence[SwitchQos]) -> Iterator[Broken]:
+    design = intent.site.network.design
+    for one in found:
+        yield from rules.check_switch(
+            one, num_ports=design.radix, buffer_bytes=design.switch.buffer_bytes
+        )
+
+
+def _hosts(
+    intent: Intent,
+    files: Mapping[str, str],
+    devices: Sequence[DeviceConfig],
+    rule: PortQos | None,
 ) -> Iterator[Broken]:
-    assert file.read_qos is not None
-    assert file.read_ports is not None
-    switches, ports = [], {}
-    for path, text in _ending(files, f"/{file.name}"):
-        try:
-            switches.append(file.read_qos(text, path))
-            ports[path] = file.read_ports(text, path)
-        except NetloomError as error:
-            yield _error(path, str(error), "render it again")
+    """Yield where hosts disagree with switches; *rule* is a port that all others are like."""
     scripts = _ending(files, "/nics.sh")
     hosts = [host_settings.read_qos(text, path) for path, text in scripts]
-    switch = intent.site.network.design.switch
-    for one in switches:
-        yield from rules.check_switch(
-            one, num_ports=intent.site.network.design.radix, buffer_bytes=switch.buffer_bytes
-        )
-    yield from rules.check_addresses([*switches, *hosts])
-    rule = next((port for some in ports.values() for port in some.values() if port.pausing), None)
-    if rule is not None:
-        yield from _ports(intent, ports, rule, (system, file))
-        nics = [nic for path, text in scripts for nic in host_settings.read_nics(text, path)]
-        tunnel_bytes = VXLAN_BYTES if intent.partitions else 0
-        for nic in nics:
-            yield from check_nic(nic, rule, tunnel_bytes=tunnel_bytes)
-        yield from check_strays(rule, nics)
-        yield from _nccl(files, rule)
+    held = [(one.where, one.addresses) for one in hosts]
+    held += [(device.where, device.every_address) for device in devices]
+    yield from rules.check_addresses(held)
+    if rule is None:
+        return
+    nics = [nic for path, text in scripts for nic in host_settings.read_nics(text, path)]
+    tunnel_bytes = VXLAN_BYTES if intent.partitions else 0
+    for nic in nics:
+        yield from check_nic(nic, rule, tunnel_bytes=tunnel_bytes)
+    yield from check_strays(rule, nics)
+    yield from _nccl(files, rule)
 
 
 def _ports(
@@ -181,6 +180,8 @@ def _ports(
     """Yield what is wrong with the ports of all switches; those not on the plan are left out."""
     site, (system, file) = intent.site, written
     for number in range(len(site.nics), len(site.plant.devices)):
+        if system_of(intent, number) is not system:
+            continue
         path = f"switches/{site.hostnames[number]}/{file.name}"
         for cable in site.cables_of[number]:
             name = system.port_name(site, peer_of(cable, number)[0])

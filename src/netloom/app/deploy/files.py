@@ -11,16 +11,16 @@ from netloom.app.deploy.subnets import has_levels, subnet_files
 from netloom.errors import OutputError
 from netloom.formats.infiniband import ibsim_topology
 from netloom.formats.inventory import cabling
-from netloom.formats.nccl import host_settings
+from netloom.formats.nccl import host_settings, host_units
 from netloom.formats.register import formats_of
-from netloom.ops.switch_systems import switch_files
+from netloom.ops.switch_systems import files_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from netloom.ops.deploy.intent import Intent
 
-__all__ = ["MANIFEST", "SKIPPED", "deployment_files"]
+__all__ = ["MANIFEST", "SKIPPED", "deployment_files", "manifest_text"]
 
 MANIFEST: Final = "manifest.json"
 SKIPPED: Final = "skipped"  # the manifest's key for files that could not be made, and why
@@ -45,9 +45,15 @@ def deployment_files(
         files[SPREADSHEET] = cabling.point_to_point_xlsx(intent.site)
     except OutputError as error:
         skipped[SPREADSHEET] = str(error)
+    return {**files, MANIFEST: manifest_text(files, skipped)}
+
+
+def manifest_text(
+    files: Mapping[str, str | bytes], skipped: Mapping[str, str] | None = None
+) -> str:
+    """Return the manifest of some files: the SHA-256 of each, and what was left out and why."""
     digests = {path: _digest(content) for path, content in sorted(files.items())}
-    manifest = {"files": digests, SKIPPED: skipped}
-    return {**files, MANIFEST: json.dumps(manifest, indent=2) + "\n"}
+    return json.dumps({"files": digests, SKIPPED: dict(skipped or {})}, indent=2) + "\n"
 
 
 def _skipped(intent: Intent) -> dict[str, str]:
@@ -91,12 +97,14 @@ def _infiniband(intent: Intent, guid: Callable[[int], int]) -> dict[str, str]:
 def _ethernet(intent: Intent) -> dict[str, str]:
     site, files = intent.site, {}
     for number in range(len(site.nics), len(site.plant.devices)):
-        folder = f"switches/{site.hostnames[number]}"
-        for _, file in switch_files():
+        for _, file, path in files_of(intent, number):
             text = file.render(intent, number)
             if text:
-                files[f"{folder}/{file.name}"] = text
+                files[path] = text
     if site.network.nic.vendor == host_settings.VENDOR:
         for computer, name in enumerate(site.computer_names):
             files[f"hosts/{name}/nics.sh"] = host_settings.nic_commands(intent, computer)
+            files[f"hosts/{name}/nics-check.sh"] = host_units.nic_check(intent, computer)
+        files[f"hosts/{host_units.SERVICE}"] = host_units.nic_service()
+        files[f"hosts/{host_units.RULES}"] = host_units.nic_rules()
     return files

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Write = Callable[[Path, str | bytes], None]
 
-__all__ = ["read_folder", "write_folder"]
+__all__ = ["read_any", "read_folder", "write_folder"]
 
 MAX_BYTES: Final = 2**26  # of one file that is read back
 BINARY: Final = frozenset({".xlsx"})
@@ -95,6 +95,33 @@ def read_folder(folder: Path) -> dict[str, str]:
         if path.is_file() and not path.is_symlink() and path.suffix not in BINARY:
             found[path.relative_to(folder).as_posix()] = _text(path)
     return found
+
+
+def read_any(path: Path) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return the texts of a folder's files, or of one, and the names of those that are no text.
+
+    Symbolic links are not followed: they are among those that are no text.
+
+    Raises:
+        SpecError: there is no such folder or file.
+    """
+    if path.is_file():
+        return {path.name: _text(path)}, ()
+    if not path.is_dir():
+        raise SpecError(
+            file=str(path), what="there is no such folder or file", remedy="name another"
+        )
+    texts, unread = {}, []
+    for file in sorted(path.rglob("*")):
+        name = file.relative_to(path).as_posix()
+        if file.is_symlink() or (file.is_file() and file.suffix in BINARY):
+            unread.append(name)
+        elif file.is_file():
+            try:
+                texts[name] = _text(file)
+            except SpecError:
+                unread.append(name)
+    return texts, tuple(unread)
 
 
 def _text(path: Path) -> str:

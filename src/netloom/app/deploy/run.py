@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from netloom.app.deploy.checking import Checks, check_deployment
+from netloom.app.deploy.devices import is_configuration, lint_path
 from netloom.app.deploy.files import MANIFEST, SKIPPED, deployment_files
-from netloom.app.deploy.folder import read_folder, write_folder
+from netloom.app.deploy.folder import MAX_BYTES, read_folder, write_folder
 from netloom.app.deploy.isolation import SETTLE_S, check_isolation
 from netloom.app.deploy.lab_targets import targets_of
 from netloom.app.lab.store import lab_folder
@@ -16,7 +18,8 @@ from netloom.errors import SpecError
 from netloom.formats.infiniband.guids import guids_from
 from netloom.ops.deploy.changes import apply_all, file_changes, of_kinds, plan_all
 from netloom.ops.deploy.intent import Intent, intent_of
-from netloom.ops.switch_systems import SWITCH_SYSTEMS
+from netloom.ops.deploy.known_settings import settings_in
+from netloom.ops.switch_systems import settings_reader, system_of
 from netloom.report.ops.deploy import checked_text
 from netloom.results.plain import to_plain
 from netloom.results.write import write_atomically
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from netloom.ops.deploy.changes import Applied, DeviceChange
+    from netloom.ops.deploy.device import DeviceConfig
     from netloom.ops.deploy.rules import Broken
     from netloom.ops.switch_systems import SwitchOs
     from netloom.parts.load import Catalog
@@ -43,6 +47,8 @@ __all__ = [
     "apply",
     "check",
     "deployment_of",
+    "is_configurations",
+    "lint",
     "plan",
     "render",
 ]
@@ -76,22 +82,22 @@ class RenderReport:
     Attributes:
         files: The content of each, by its path.
         skipped: What could not be made, and why, by path.
-        systems: Which systems that switches are written for run on this switch, by name; none of
-            InfiniBand, where the subnet manager is told.
-        notes: In words, which files are for other switches.
+        systems: How many switches run each operating system, by its name; none of InfiniBand,
+            where the subnet manager is told.
+        notes: In words, which systems do not run on the scenario's switch.
         folder: Where they were written; empty where they were not.
         removed: Files of an earlier deployment that were removed there.
     """
 
     files: Mapping[str, str | bytes]
     skipped: Mapping[str, str]
-    systems: Mapping[str, bool]
+    systems: Mapping[str, int]
     notes: tuple[str, ...] = ()
     folder: str = ""
     removed: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable keys that docs/deploy.md documents; files by name only."""
+        """Return the stable keys that docs/operate/deploy.md documents; files by name only."""
         return {
             "folder": self.folder,
             "files": sorted(self.files),
@@ -103,9 +109,17 @@ class RenderReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckReport:
-    """What is wrong with a deployment; errors first."""
+    """What is wrong with a deployment, or with configurations that others wrote; errors first.
+
+    Attributes:
+        findings: One for each cause, with every place.
+        devices: The switches that were read, where configurations were given.
+        others: Files among those that are no configuration of a switch.
+    """
 
     findings: tuple[Broken, ...]
+    devices: tuple[DeviceConfig, ...] = ()
+    others: tuple[str, ...] = ()
 
     @property
     def num_errors(self) -> int:
@@ -113,8 +127,23 @@ class CheckReport:
         return sum(one.severity == "error" for one in self.findings)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable keys that docs/deploy.md documents."""
-        return {"num_errors": self.num_errors, "findings": to_plain(self.findings)}
+        """Return the stable keys that docs/operate/deploy.md documents."""
+        return {
+            "num_errors": self.num_errors,
+            "findings": to_plain(self.findings),
+            "devices": [
+                {
+                    "file": one.where,
+                    "system": one.system,
+                    "hostname": one.hostname,
+                    "num_ports": len(one.ports),
+                    "settings": list(settings_in(one)),
+                    "not_understood": list(one.unknown),
+                }
+                for one in self.devices
+            ],
+            "other_files": list(self.others),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +158,7 @@ class PlanReport:
         return any(one.error for one in self.changes)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable keys that docs/deploy.md documents."""
+        """Return the stable keys that docs/operate/deploy.md documents."""
         return {"changes": to_plain(self.changes)}
 
 
@@ -151,7 +180,7 @@ class ApplyReport:
         return all(one.is_good for one in self.devices) and not self.findings
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable keys that docs/deploy.md documents."""
+        """Return the stable keys that docs/operate/deploy.md documents."""
         return {"devices": to_plain(self.devices), "findings": to_plain(self.findings)}
 
 
@@ -215,30 +244,28 @@ def render(
     wanted = deployment_of(scenario, catalog, guids=guids)
     files = wanted.files()
     systems = _systems(wanted.intent)
+    switch = wanted.intent.site.network.design.switch
     report = RenderReport(
         files=files,
         skipped=json.loads(files[MANIFEST])[SKIPPED],
-        systems={one.name: runs for one, runs in systems},
-        notes=tuple(_for_others(one, wanted.intent) for one, runs in systems if not runs),
+        systems=dict(sorted(Counter(one.name for one in systems).items())),
+        notes=tuple(
+            f"{one.title} is not known to run on {switch.title}"
+            for one in dict.fromkeys(systems)
+            if not one.runs_on(switch)
+        ),
     )
     if out is None:
         return report
     return replace(report, folder=str(out), removed=write_folder(out, files, write_atomically))
 
 
-def _systems(intent: Intent) -> list[tuple[SwitchOs, bool]]:
-    """Return the systems that switches are written for, and whether each runs on this switch."""
+def _systems(intent: Intent) -> list[SwitchOs]:
+    """Return the operating system of each switch that is told by files of its own."""
     if intent.underlay is None:
         return []
-    switch = intent.site.network.design.switch
-    written = (system for system in SWITCH_SYSTEMS.entries() if system.files)
-    return [(system, system.runs_on(switch)) for system in written]
-
-
-def _for_others(system: SwitchOs, intent: Intent) -> str:
-    switch = intent.site.network.design.switch
-    names = ", ".join(f"switches/*/{file.name}" for file in system.files)
-    return f"{names}: for other switches; {system.title} does not run on {switch.title}"
+    site = intent.site
+    return [system_of(intent, n) for n in range(len(site.nics), len(site.plant.devices))]
 
 
 def check(
@@ -269,6 +296,36 @@ def check(
     texts = wanted.texts() if files is None else read_folder(files)
     checks = Checks(guid=wanted.guid, sonic_models=sonic_yang)
     return CheckReport(findings=check_deployment(wanted.intent, texts, checks))
+
+
+def is_configurations(path: Path) -> bool:
+    """Return whether a path is a folder, or a file that is a switch's configuration."""
+    if path.is_dir():
+        return True
+    # A pipe or a device is never read: reading it might not end.
+    try:
+        is_text = path.is_file() and path.stat().st_size <= MAX_BYTES
+        return is_text and is_configuration(path.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return False
+
+
+def lint(path: Path) -> CheckReport:
+    """Return what is wrong with configurations that netloom did not write.
+
+    SONiC's config_db.json, NVUE's commands or startup.yaml, EOS's running-config and frr.conf are
+    read, wherever in the folder they lie; what is not understood is listed.
+
+    >>> lint(Path("fetched")).num_errors  # doctest: +SKIP
+
+    Args:
+        path: A folder of them, or one file.
+
+    Raises:
+        SpecError: there is no such folder or file.
+    """
+    found = lint_path(path)
+    return CheckReport(findings=found.findings, devices=found.devices, others=found.others)
 
 
 def plan(
@@ -310,7 +367,7 @@ def plan(
                 what="has no file of a kind that the scenario asks for",
                 remedy="lay out what was fetched from devices as 'netloom deploy render' does",
             )
-        return PlanReport(changes=tuple(file_changes(there, comparable)))
+        return PlanReport(changes=file_changes(there, comparable, settings_reader))
     place = lab_folder(lab, folder)
     with place.locked():
         return PlanReport(changes=tuple(plan_all(targets_of(place, wanted.intent))))

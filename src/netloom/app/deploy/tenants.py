@@ -8,7 +8,7 @@ from netloom.errors import NetloomError
 from netloom.ops.deploy.isolation import check_ports, check_routes
 from netloom.ops.deploy.rules import Broken
 from netloom.ops.site import peer_of
-from netloom.ops.switch_systems import switch_files
+from netloom.ops.switch_systems import files_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,8 +24,7 @@ def check_tenants(intent: Intent, files: Mapping[str, str]) -> Iterator[Broken]:
     """Yield what the files of switches do not keep apart; a file that is not there is left out."""
     site = intent.site
     for number in range(len(site.nics), len(site.plant.devices)):
-        for system, file in switch_files():
-            path = f"switches/{site.hostnames[number]}/{file.name}"
+        for system, file, path in files_of(intent, number):
             if path in files:
                 yield from _check(intent, number, system, file, (files[path], path))
 

@@ -13,7 +13,13 @@ from netloom.app import deploy as app
 from netloom.cli.operate.designed import inputs_at
 from netloom.cli.output import emit_json
 from netloom.cli.progress import progress
-from netloom.report.ops.deploy import applied_text, checked_text, planned_text, rendered_text
+from netloom.report.ops.deploy import (
+    applied_text,
+    checked_text,
+    planned_text,
+    read_text,
+    rendered_text,
+)
 
 if TYPE_CHECKING:
     from netloom.app.deploy import Deployment
@@ -31,9 +37,11 @@ Folder = Annotated[Path | None, Parameter(name="--dir")]
 
 @contextmanager
 def _wanted(
-    scenario: Path, catalog: Path | None, guids: Path | None = None
+    scenario: Path, catalog: Path | None, guids: Path | None = None, settings: str = ""
 ) -> Iterator[Deployment]:
     with inputs_at(scenario, catalog) as (read, parts):
+        if settings:
+            read = read.with_settings(settings)  # noqa: PLW2901
         yield app.deployment_of(read, parts, guids=guids)
 
 
@@ -43,6 +51,7 @@ def render(
     *,
     out: Path,
     guids: Path | None = None,
+    settings: str = "",
     catalog: Path | None = None,
     json: bool = False,
 ) -> None:
@@ -53,10 +62,11 @@ def render(
         out: The folder to write to; files that an earlier render left there and that are no
             longer wanted are removed.
         guids: What 'ibnetdiscover -p' printed on the real fabric (default: GUIDs of a lab).
+        settings: Published marks by name, such as azure-region; default: the scenario's.
         catalog: A TOML file with parts of your own.
         json: Print JSON.
     """
-    with _wanted(scenario, catalog, guids) as wanted:
+    with _wanted(scenario, catalog, guids, settings) as wanted:
         done = app.render(wanted, out=out)
     if json:
         emit_json(done.to_json())
@@ -81,10 +91,12 @@ def check(
 ) -> int:
     """Try the files with vtysh, OpenSM on ibsim and yanglint, and hold them to rules.
 
-    Exit status 1 means that there are errors.
+    Given a folder of switch configurations, or one of them, it holds those to the rules that need
+    no scenario: SONiC's config_db.json, NVUE's commands or startup.yaml, EOS's running-config,
+    frr.conf. Exit status 1 means that there are errors.
 
     Args:
-        scenario: A scenario file.
+        scenario: A scenario file; or a folder of switch configurations, or one file.
         files: A folder that 'deploy render' wrote, perhaps changed since (default: what it would
             write now).
         guids: What 'ibnetdiscover -p' printed, when the files were rendered with it.
@@ -92,9 +104,17 @@ def check(
         catalog: A TOML file with parts of your own.
         json: Print JSON.
     """
-    with _wanted(scenario, catalog, guids) as wanted, progress("checking", None):
-        found = app.check(wanted, files=files, sonic_yang=sonic_yang)
-    emit_json(found.to_json()) if json else print(checked_text(found.findings))
+    if app.is_configurations(scenario):
+        found = app.lint(scenario)
+    else:
+        with _wanted(scenario, catalog, guids) as wanted, progress("checking", None):
+            found = app.check(wanted, files=files, sonic_yang=sonic_yang)
+    if json:
+        emit_json(found.to_json())
+    else:
+        print(checked_text(found.findings))
+        for line in read_text(found.devices):
+            print(line)
     return int(found.num_errors > 0)
 
 
@@ -156,3 +176,35 @@ def apply(
         if done.findings:
             print(checked_text(done.findings))
     return int(not done.is_good)
+
+
+@deploy.command
+def ztp(
+    scenario: Path,
+    *,
+    macs: Path,
+    out: Path,
+    catalog: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Write what switches that boot for the first time are given: Kea's file, an HTTP folder.
+
+    Args:
+        scenario: A scenario file; its 'site' says where the folder is served.
+        macs: A CSV file: the name of each switch and the MAC address of its management port.
+        out: The folder to write to: kea/ for the DHCP server, http/ for the web server.
+        catalog: A TOML file with parts of your own.
+        json: Print JSON.
+    """
+    with _wanted(scenario, catalog) as wanted:
+        done = app.ztp(wanted, macs, out=out)
+    if json:
+        emit_json(done.to_json())
+        return
+    print(rendered_text(done.folder, num_files=len(done.files), skipped={}, removed=done.removed))
+    if done.unreserved:
+        print(
+            f"note: {len(done.unreserved)} switches have no MAC address: {done.unreserved[0]} ..."
+        )
+    if done.variables:
+        print(f"note: secrets to put in before serving: {', '.join(done.variables)} (envsubst)")

@@ -2,12 +2,16 @@
 
 Forms of commands are those that Arista's own configuration generator (AVD, eos_cli_config_gen)
 prints. Nothing here has run on a switch.
+
+The file is a whole configuration, so that ``configure replace`` removes what an earlier one had.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from netloom.formats.eos.site_lines import site_lines
+from netloom.ops.deploy import timers
 from netloom.ops.site import peer_of
 
 if TYPE_CHECKING:
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["eos_text", "port_name"]
 
 MTU_BYTES: Final = 9214  # the largest of a routed port (EOS manual: 68 to 9214)
+REST_CLASS: Final = 1  # where EOS's own map sends DSCP 0 to 7
 CAGE_LANES: Final = 8  # OSFP: a cage split in two has the interfaces /1 and /5
 
 
@@ -36,6 +41,7 @@ def _lines(intent: Intent, number: int) -> Iterator[str]:
     yield "!"
     yield f"hostname {intent.site.hostnames[number]}"
     yield "!"
+    yield from site_lines(intent, number)
     if intent.quality is not None:
         yield from _global_quality(intent.quality)
     vrfs = _vrfs(intent, number)
@@ -72,6 +78,8 @@ def _tunnels(vrfs: tuple[Vrf, ...]) -> Iterator[str]:
 def _global_quality(quality: Quality) -> Iterator[str]:
     watchdog = quality.watchdog
     pause = "priority-flow-control pause watchdog"
+    unused = " ".join(str(dscp) for dscp in quality.unused_dscps)
+    yield f"qos map dscp {unused} to traffic-class {REST_CLASS}"
     yield f"qos map dscp {quality.dscp} to traffic-class {quality.priority}"
     yield f"qos map dscp {quality.cnp_dscp} to traffic-class {quality.cnp_priority}"
     yield f"{pause} action drop"
@@ -92,6 +100,8 @@ def _interface(intent: Intent, number: int, cable: Cable) -> Iterator[str]:
     yield f"interface {port_name(intent.site, own)}"
     yield f"   description {intent.site.hostnames[peer.device]} {intent.site.label(peer)}"
     yield f"   mtu {MTU_BYTES}"
+    lanes = CAGE_LANES // intent.site.cage(own).num_slots
+    yield f"   speed {cable.rate_bps / 1e9:.0f}g-{lanes}"
     yield "   no switchport"
     if not intent.site.is_host(peer):
         yield "   ipv6 enable"
@@ -112,7 +122,7 @@ def _quality(quality: Quality) -> Iterator[str]:
     yield "   qos trust dscp"
     yield "   priority-flow-control on"
     yield f"   priority-flow-control priority {quality.priority} no-drop"
-    yield "   uc-tx-queue 0"
+    yield f"   uc-tx-queue {REST_CLASS}"
     yield "      no priority"
     yield f"      bandwidth percent {weights.rest}"
     yield f"   uc-tx-queue {quality.priority}"
@@ -137,7 +147,15 @@ def _routing(intent: Intent, number: int) -> Iterator[str]:
     yield f"   router-id {router.loopback}"
     yield f"   maximum-paths {intent.num_ways} ecmp {intent.num_ways}"
     yield "   bgp bestpath as-path multipath-relax"
+    yield f"   timers bgp {timers.KEEPALIVE_S} {timers.HOLD_S}"
     yield "   neighbor FABRIC peer group"
+    yield "   neighbor FABRIC bfd"
+    yield (
+        f"   neighbor FABRIC bfd interval {timers.BFD_MS} min-rx {timers.BFD_MS} "
+        f"multiplier {timers.BFD_MULTIPLIER}"
+    )
+    yield f"   neighbor FABRIC timers {timers.KEEPALIVE_S} {timers.HOLD_S}"
+    yield f"   neighbor FABRIC out-delay {timers.ADVERTISE_S}"
     yield from _neighbours(intent, number)
     has_tenants = intent.overlay(number) is not None
     if has_tenants:
@@ -161,6 +179,7 @@ def _tunnel_sessions(intent: Intent, number: int) -> Iterator[str]:
     yield "   neighbor TUNNELS next-hop-unchanged"
     yield "   neighbor TUNNELS update-source Loopback0"
     yield "   neighbor TUNNELS ebgp-multihop 3"
+    yield "   neighbor TUNNELS bfd"
     yield "   neighbor TUNNELS send-community extended"
     yield "   neighbor TUNNELS maximum-routes 0"
     ends = (peer_of(cable, number)[1] for cable in intent.site.cables_of[number])

@@ -6,6 +6,7 @@ Keys are those of EOS' command models as Arista's documentation and public test 
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.errors import LabError
@@ -24,8 +25,13 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS", "OPTIONAL", "answers_of", "is_refused", "report_of", "request"]
 
-COMMANDS: Final = ("show interfaces", "show lldp neighbors", "show ip bgp summary")
-OPTIONAL: Final = ("show interfaces transceiver", "show priority-flow-control counters")
+COMMANDS: Final = ("show interfaces", "show lldp neighbors", "show ip bgp summary vrf all")
+OPTIONAL: Final = (
+    "show interfaces transceiver",
+    "show interfaces transceiver dom",
+    "show priority-flow-control counters",
+    "show version",
+)
 MAX_ROWS: Final = 10_000
 _COUNTS: Final = {
     "inOctets": "received_bytes",
@@ -43,6 +49,7 @@ _OPTIC: Final = {
     "temperature": ("optic_temperature_c", 1.0),
     "voltage": ("optic_voltage_v", 1.0),
 }
+_LANE: Final = re.compile(r"[1-9]\d?", re.ASCII)
 _PAUSES: Final = {"rxFrames": "pause_frames_received", "txFrames": "pause_frames_sent"}
 
 
@@ -85,8 +92,9 @@ def report_of(said: Mapping[str, Mapping[str, Any]]) -> DeviceReport:
     return DeviceReport(
         values=[
             *_ports(ports),
-            *_sessions(said.get("show ip bgp summary", {}), ports),
+            *_sessions(said.get("show ip bgp summary vrf all", {}), ports),
             *_scaled(optics, _OPTIC),
+            *_lanes(mapping_of(said.get("show interfaces transceiver dom", {}), "interfaces")),
             *_scaled(
                 mapping_of(pauses, "interfaceCounters"),
                 {key: (metric, 1.0) for key, metric in _PAUSES.items()},
@@ -94,7 +102,13 @@ def report_of(said: Mapping[str, Mapping[str, Any]]) -> DeviceReport:
         ],
         neighbours=[*_neighbours(said.get("show lldp neighbors", {}).get("lldpNeighbors"))],
         missing="" if ports else "it shows no interfaces",
+        versions=_versions(said.get("show version", {})),
     )
+
+
+def _versions(said: Mapping[str, Any]) -> dict[str, str]:
+    names = {"model": "modelName", "os": "version", "hardware": "hardwareRevision"}
+    return {ours: str(said[theirs]) for ours, theirs in names.items() if theirs in said}
 
 
 def _ports(ports: Mapping[str, Any]) -> Iterator[PortValue]:
@@ -132,9 +146,22 @@ def _scaled(rows: Mapping[str, Any], names: Mapping[str, tuple[str, float]]) -> 
                 yield PortValue(port, metric, scale * value)
 
 
+def _lanes(rows: Mapping[str, Any]) -> Iterator[PortValue]:
+    """Give what each lane of an optic sends and receives; ``-`` is the whole module."""
+    for port in list(rows)[:MAX_ROWS]:
+        parameters = mapping_of(rows, port, "parameters")
+        for key, (metric, scale) in _OPTIC.items():
+            for lane, reading in mapping_of(parameters, key, "channels").items():
+                value = number_of(reading)
+                if value is None or not (lane == "-" or _LANE.fullmatch(lane)):
+                    continue
+                yield PortValue(port, metric, scale * value, "" if lane == "-" else f"lane:{lane}")
+
+
 def _sessions(said: Mapping[str, Any], ports: Mapping[str, Any]) -> Iterator[PortValue]:
     prefixes = [(port, _prefix(mapping_of(ports, port))) for port in ports]
-    for peer, row in mapping_of(said, "vrfs", "default", "peers").items():
+    vrfs = mapping_of(said, "vrfs")
+    for peer, row in (pair for vrf in vrfs for pair in mapping_of(vrfs, vrf, "peers").items()):
         state = row.get("peerState") if isinstance(row, dict) else None
         if isinstance(state, str):
             yield PortValue(port_towards(peer, prefixes), "bgp_up", float(state == "Established"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from netloom.ops.deploy import timers
 from netloom.ops.deploy.isolation import SwitchRoutes, VrfRoutes
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["namespace_line", "read_routes", "render_configuration"]
 
-BFD_MS: Final = 300  # below some 150 ms a busy machine misses its own deadlines
 MIN_WAYS: Final = 64  # equal ways that are allowed even where there are fewer
 MAX_WAYS: Final = 256  # what Debian's FRR 8.4.4 takes (vtysh -C)
 _VNI: Final = re.compile(r"^vrf (\S{1,64})\n vni (\d{1,8})$", re.ASCII | re.MULTILINE)
@@ -124,11 +124,11 @@ def _bgp(router: BgpRouter, overlay: Overlay | None) -> list[str]:
         f"router bgp {router.asn}",
         f" bgp router-id {router.loopback}",
         " bgp bestpath as-path multipath-relax",
-        " timers bgp 1 3",
+        f" timers bgp {timers.KEEPALIVE_S} {timers.HOLD_S}",
         " neighbor fabric peer-group",
         " neighbor fabric remote-as external",
-        " neighbor fabric advertisement-interval 0",
-        " neighbor fabric timers connect 1",
+        f" neighbor fabric advertisement-interval {timers.ADVERTISE_S}",
+        f" neighbor fabric timers connect {timers.CONNECT_S}",
         " neighbor fabric bfd",
         " neighbor fabric bfd profile fabric",
         *(f" neighbor {peer} interface peer-group fabric" for peer in router.peers),
@@ -146,9 +146,9 @@ def _bfd() -> list[str]:
     return [
         "bfd",
         " profile fabric",
-        f"  transmit-interval {BFD_MS}",
-        f"  receive-interval {BFD_MS}",
-        "  detect-multiplier 3",
+        f"  transmit-interval {timers.BFD_MS}",
+        f"  receive-interval {timers.BFD_MS}",
+        f"  detect-multiplier {timers.BFD_MULTIPLIER}",
         " exit",
         "exit",
     ]

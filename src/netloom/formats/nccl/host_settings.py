@@ -23,6 +23,7 @@ __all__ = [
     "read_nics",
     "read_qos",
     "read_traffic_class",
+    "traffic_class",
 ]
 
 VENDOR: Final = "NVIDIA"  # whose NICs mlnx_qos and cma_roce_tos set up
@@ -64,6 +65,8 @@ def _nic_lines(intent: Intent, computer: int) -> Iterator[str]:
         yield from _routes(intent, host)
         if intent.quality is not None:
             yield from _lossless(device, intent.quality)
+            rate_bps = intent.site.network.design.port_rate_bps
+            yield from _congestion_control(device, intent.quality, rate_bps)
 
 
 def _routes(intent: Intent, host: int) -> Iterator[str]:
@@ -83,15 +86,45 @@ def _lossless(device: str, quality: Quality) -> Iterator[str]:
     yield f'mlnx_qos -i "$netdev" --trust dscp --pfc {pauses}'
     yield f'mlnx_qos -i "$netdev" --dscp2prio set,{quality.dscp},{quality.priority}'
     yield f'mlnx_qos -i "$netdev" --dscp2prio set,{quality.cnp_dscp},{quality.cnp_priority}'
-    yield f"cma_roce_tos -d {device} -t {_tos(quality)}"
-    yield f"echo {_tos(quality)} > /sys/class/infiniband/{device}/tc/1/traffic_class"
+    yield f"cma_roce_tos -d {device} -t {traffic_class(quality)}"
+    yield f"echo {traffic_class(quality)} > /sys/class/infiniband/{device}/tc/1/traffic_class"
     yield f'echo 1 > "{ecn}/roce_np/enable/{quality.priority}"'
     yield f'echo 1 > "{ecn}/roce_rp/enable/{quality.priority}"'
     yield f'echo {quality.cnp_dscp} > "{ecn}/roce_np/cnp_dscp"'
     yield f'echo {quality.cnp_priority} > "{ecn}/roce_np/cnp_802p_prio"'
 
 
-def _tos(quality: Quality) -> int:
+def _congestion_control(device: str, quality: Quality, rate_bps: float) -> Iterator[str]:
+    """Yield what DCQCN of an mlx5 NIC is told; only what differs from its own.
+
+    Names are those of Linux drivers/infiniband/hw/mlx5/cong.c, under cc_params of debugfs; units
+    are recalled: Mb/s, us, and shares of 1,024.
+    """
+    asked = quality.parameters
+    values = {
+        "rp_ai_rate": ("additive_of_line", rate_bps / 1e6),
+        "rp_hai_rate": ("hyper_of_line", rate_bps / 1e6),
+        "rp_time_reset": ("increase_period_ps", 1e-6),
+        "rp_dce_tcp_rtt": ("alpha_period_ps", 1e-6),
+        "rp_byte_reset": ("counter_bytes", 1.0),
+        "rp_min_rate": ("min_rate_bps", 1e-6),
+    }
+    found = {
+        name: max(1, round(asked[key] * scale))
+        for name, (key, scale) in values.items()
+        if key in asked
+    }
+    if "gain" in asked:  # the NIC keeps this share of alpha at a notification
+        found["rp_dce_tcp_g"] = round(1024 * (1 - asked["gain"]))
+    if quality.cnp_interval_s:
+        found["np_min_time_between_cnps"] = max(1, round(1e6 * quality.cnp_interval_s))
+    if found:
+        yield f"pci=$(basename $(readlink /sys/class/infiniband/{device}/device))"
+    for name, value in found.items():
+        yield f'echo {value} > "/sys/kernel/debug/mlx5/$pci/cc_params/{name}"'
+
+
+def traffic_class(quality: Quality) -> int:
     """Return the whole byte that DSCP is in: its last bits say that packets may be marked."""
     return quality.dscp << 2 | MARKABLE
 
@@ -116,9 +149,9 @@ def nccl_environment(
         values["NCCL_CROSS_NIC"] = "0"
     if quality is not None:
         values |= {
-            "NCCL_IB_TC": str(_tos(quality)),
+            "NCCL_IB_TC": str(traffic_class(quality)),
             "NCCL_IB_GID_INDEX": str(GID_INDEX),
-            "NCCL_IB_QPS_PER_CONNECTION": str(site.network.technology.flows_per_rank),
+            "NCCL_IB_QPS_PER_CONNECTION": str(quality.connections),
         }
     if tenant is not None:
         values["NCCL_IB_PKEY"] = str(TENANT_KEY_INDEX)

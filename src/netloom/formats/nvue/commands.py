@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from netloom.formats.nvue.site_commands import owned, site_commands
+from netloom.ops.deploy import timers
 from netloom.ops.deploy.quality import MTU_BYTES
 from netloom.ops.site import peer_of
 
@@ -27,8 +29,13 @@ MAX_WAYS: Final = 128  # NVUE reference, BGP: multipaths ebgp 1-128
 
 
 def nvue_text(intent: Intent, number: int) -> str:
-    """Return the script for switch *number* of the plant; its last line applies the rest."""
-    lines = ("#!/bin/sh", "set -eu", *_lines(intent, number), "nv config apply -y")
+    """Return the script for switch *number* of the plant; its last line applies the rest.
+
+    What is netloom's is unset before it is set: what an earlier script set and this one does not
+    is gone, and what stays the same is not touched, since both are one revision.
+    """
+    unset = (f"nv unset {part}" for part in owned(intent.site.scenario.site))
+    lines = ("#!/bin/sh", "set -eu", *unset, *_lines(intent, number), "nv config apply -y")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -41,6 +48,7 @@ def port_name(site: Site, port: Port) -> str:
 def _lines(intent: Intent, number: int) -> Iterator[str]:
     site = intent.site
     yield f"nv set system hostname {site.hostnames[number]}"
+    yield from site_commands(intent, number)
     yield f"nv set interface lo ip address {intent.router(number).loopback}/32"
     yield from _breakouts(site, number)
     for cable in site.cables_of[number]:
@@ -87,11 +95,13 @@ def _host_port(intent: Intent, name: str, host: int) -> Iterator[str]:
 def _quality(quality: Quality, longest_m: float) -> Iterator[str]:
     """Yield the lossless settings.
 
-    The RoCE profile maps priority 3 and 6 to classes of their number, pauses 3 and serves 6
-    first; cable length (from 5.4 on under pfc; 100 m unless told), shares of the link, marks and
-    the watchdog differ from it.
+    The RoCE profile maps DSCP 24 to 31 and 48 to 55 to priorities 3 and 6, those to classes of
+    their number, pauses 3 and serves 6 first. DSCPs that no NIC sends, cable length (from 5.4 on
+    under pfc; 100 m unless told), shares of the link, marks and the watchdog differ from it.
     """
     yield "nv set qos roce mode lossless"
+    for dscp in quality.unused_dscps:
+        yield f"nv set qos mapping default-global dscp {dscp} switch-priority 0"
     yield f"nv set qos pfc default-global cable-length {longest_m:.0f}"
     shares = {quality.priority: quality.weights_pct.roce, 0: quality.weights_pct.rest}
     for traffic_class, share in shares.items():
@@ -123,12 +133,24 @@ def _routing(intent: Intent, number: int) -> Iterator[str]:
     for name in _peers(intent.site, number):
         yield f"{bgp} neighbor {name} type unnumbered"
         yield f"{bgp} neighbor {name} remote-as external"
+        yield from _timers(f"{bgp} neighbor {name}")
     overlay = intent.overlay(number)
     if overlay is not None:
         yield f"{bgp} address-family l2vpn-evpn enable on"
         for name in _peers(intent.site, number):
             yield f"{bgp} neighbor {name} address-family l2vpn-evpn enable on"
         yield from _tunnels(intent, number, overlay)
+
+
+def _timers(neighbour: str) -> Iterator[str]:
+    """Yield how soon a session notices that its neighbour is gone, as FRR's file has it."""
+    yield f"{neighbour} timers keepalive {timers.KEEPALIVE_S}"
+    yield f"{neighbour} timers hold {timers.HOLD_S}"
+    yield f"{neighbour} timers connection-retry {timers.CONNECT_S}"
+    yield f"{neighbour} bfd enable on"
+    yield f"{neighbour} bfd detect-multiplier {timers.BFD_MULTIPLIER}"
+    yield f"{neighbour} bfd min-rx-interval {timers.BFD_MS}"
+    yield f"{neighbour} bfd min-tx-interval {timers.BFD_MS}"
 
 
 def _tunnels(intent: Intent, number: int, overlay: Overlay) -> Iterator[str]:

@@ -8,11 +8,13 @@ MAC address) is left out, so that the file is loaded on top of what is there.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.errors import SpecError
-from netloom.ops.deploy.quality import MTU_BYTES
+from netloom.formats.sonic.site_tables import site_tables
+from netloom.ops.deploy.quality import ALPHA, MTU_BYTES
 from netloom.ops.deploy.rules import LosslessPort, SwitchQos
 from netloom.ops.site import peer_of
 
@@ -36,6 +38,8 @@ DSCPS: Final = range(64)
 MAP: Final = "ROCE"  # what the maps and the WRED profile are called
 VTEP: Final = "vtep"
 FIRST_VLAN: Final = 3001  # of those that stand for VNIs; they are on no port
+BY_SWITCH: Final = "NULL"  # the profile of a group whose headroom the switch works out
+DYNAMIC_TH: Final = f"{math.log2(ALPHA):.0f}"
 _POOL: Final = "ingress_lossless_pool"
 _EGRESS_POOL: Final = "egress_lossless_pool"
 
@@ -62,8 +66,22 @@ def config_db(intent: Intent, number: int) -> dict[str, Table]:
             f"Loopback0|{intent.router(number).loopback}/32": {},
         },
     }
-    tables |= _overlay(intent, number)
+    tables |= _breakouts(site, ports) | site_tables(intent, number) | _overlay(intent, number)
     return tables if intent.quality is None else tables | _lossless(site, ports, intent.quality)
+
+
+def _breakouts(site: Site, ports: Ports) -> dict[str, Table]:
+    """Return how each split cage is split, by its first port: ``2x400G``.
+
+    The mode must be one that the platform lists for the cage (platform.json).
+    """
+    rows = {}
+    for port, cable in ports.values():
+        cage = site.cage(port)
+        if cage.num_slots > 1:
+            name = f"Ethernet{(cage.number - 1) * CAGE_LANES}"
+            rows[name] = {"brkout_mode": f"{cage.num_slots}x{cable.rate_bps / 1e9:.0f}G"}
+    return {"BREAKOUT_CFG": rows} if rows else {}
 
 
 def _overlay(intent: Intent, number: int) -> dict[str, Table]:
@@ -136,6 +154,7 @@ def _metadata(intent: Intent, number: int) -> dict[str, str]:
         "type": ROLES[min(tier, len(ROLES)) - 1],
         "bgp_asn": str(intent.router(number).asn),
         "docker_routing_config_mode": "split-unified",
+        "buffer_model": site.scenario.site.buffer_model,
     }
 
 
@@ -197,6 +216,8 @@ def _port_qos(quality: Quality) -> dict[str, str]:
 
 
 def _buffers(site: Site, ports: Ports, quality: Quality) -> dict[str, Table]:
+    if site.scenario.site.buffer_model == "dynamic":
+        return _worked_out(list(ports), quality)
     used = {
         name: quality.profile(cable.rate_bps, site.length_m(cable))
         for name, (_, cable) in ports.items()
@@ -227,6 +248,36 @@ def _buffers(site: Site, ports: Ports, quality: Quality) -> dict[str, Table]:
     }
 
 
+def _worked_out(names: list[str], quality: Quality) -> dict[str, Table]:
+    """Return the buffers of the dynamic model: the switch works out headroom and pools.
+
+    In the form of sonic-buildimage's buffers_defaults_objects.j2 for that model: pools without
+    sizes, groups with the profile NULL, and egress queues that may take 2^7 times what is free.
+    """
+    lossy = {"pool": _POOL, "size": "0", "dynamic_th": "3"}
+    return {
+        "BUFFER_POOL": {
+            _POOL: {"type": "ingress", "mode": "dynamic"},
+            _EGRESS_POOL: {"type": "egress", "mode": "dynamic"},
+        },
+        "BUFFER_PROFILE": {
+            "ingress_lossy_profile": lossy,
+            "egress_lossless_profile": {"pool": _EGRESS_POOL, "size": "0", "dynamic_th": "7"},
+        },
+        "BUFFER_PG": {
+            **{f"{port}|0": {"profile": "ingress_lossy_profile"} for port in names},
+            **{f"{port}|{quality.priority}": {"profile": BY_SWITCH} for port in names},
+        },
+        "BUFFER_QUEUE": {
+            f"{port}|{quality.priority}": {"profile": "egress_lossless_profile"} for port in names
+        },
+        "DEFAULT_LOSSLESS_BUFFER_PARAMETER": {"AZURE": {"default_dynamic_th": DYNAMIC_TH}},
+        "LOSSLESS_TRAFFIC_PATTERN": {
+            "AZURE": {"mtu": str(quality.mtu_bytes), "small_packet_percentage": "100"}
+        },
+    }
+
+
 def _headroom(profile: LosslessProfile) -> dict[str, str]:
     return {
         "pool": _POOL,
@@ -234,7 +285,7 @@ def _headroom(profile: LosslessProfile) -> dict[str, str]:
         "xon": "0",
         "xon_offset": str(profile.xon_offset_bytes),
         "xoff": str(profile.xoff_bytes),
-        "dynamic_th": "0",
+        "dynamic_th": f"{math.log2(profile.alpha):.0f}",  # of what is free, 2 to this power
     }
 
 
@@ -302,6 +353,7 @@ def _qos(tables: dict[str, Table], where: str) -> SwitchQos:
     }
     marks = next(iter(tables.get("WRED_PROFILE", {}).values()), None)
     pool = tables.get("BUFFER_POOL", {}).get(_POOL, {})
+    own = tables.get("DEVICE_METADATA", {}).get("localhost", {})
     interfaces = [*tables.get("INTERFACE", {}), *tables.get("LOOPBACK_INTERFACE", {})]
     return SwitchQos(
         where=where,
@@ -313,6 +365,7 @@ def _qos(tables: dict[str, Table], where: str) -> SwitchQos:
         room_bytes=int(pool.get("xoff", 0)),
         ports=tuple(_lossless_ports(tables, frozenset(pausing))),
         addresses=tuple(key.split("|")[1] for key in interfaces if "|" in key),
+        has_buffers=own.get("buffer_model") != "dynamic",
     )
 
 
@@ -321,6 +374,8 @@ def _lossless_ports(tables: dict[str, Table], pausing: frozenset[int]) -> Iterat
     lengths: Table = next(iter(tables.get("CABLE_LENGTH", {}).values()), {})
     for key, group in tables.get("BUFFER_PG", {}).items():
         port, _, number = key.partition("|")
+        if group["profile"] == BY_SWITCH:
+            continue
         profile = tables["BUFFER_PROFILE"][group["profile"]]
         if int(number.partition("-")[0]) in pausing:
             yield LosslessPort(

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from netloom.formats.sonic.quality_tables import quality_values
 from netloom.ops.observe.addresses import port_towards
 from netloom.ops.observe.devices import DeviceReport, PortValue, SeenNeighbour
 
@@ -47,6 +48,7 @@ _SAI_QUEUE: Final = {
     "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES": "queue_peak_bytes",
     "SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS": "ecn_marked_packets",
 }
+_FEC: Final = {"none": 0.0, "fc": 1.0, "rs": 2.0}
 _RATES: Final = {"FEC_PRE_BER": "pre_fec_error_rate", "FEC_POST_BER": "post_fec_error_rate"}
 _OPTIC: Final = {"temperature": "optic_temperature_c", "voltage": "optic_voltage_v"}
 _LANE: Final = re.compile(r"(?P<way>rx|tx)(?P<lane>[1-8])(?P<what>power|bias)")
@@ -74,6 +76,9 @@ class SonicTables:
         neighbours: LLDP_ENTRY_TABLE of APPL_DB.
         sessions: NEIGH_STATE_TABLE of STATE_DB, by the peer's address or the port's name.
         addresses: Keys of INTERFACE of CONFIG_DB: port and prefix.
+        metadata: DEVICE_METADATA and VERSIONS of CONFIG_DB.
+        firmware: TRANSCEIVER_FIRMWARE_INFO of STATE_DB.
+        quality: Tables of quality of service of CONFIG_DB, by name.
     """
 
     configured: Rows = field(default_factory=dict)
@@ -86,6 +91,9 @@ class SonicTables:
     neighbours: Rows = field(default_factory=dict)
     sessions: Rows = field(default_factory=dict)
     addresses: tuple[tuple[str, str], ...] = ()
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    firmware: Rows = field(default_factory=dict)
+    quality: Mapping[str, Rows] = field(default_factory=dict)
 
 
 def report_of(tables: SonicTables) -> DeviceReport:
@@ -97,6 +105,7 @@ def report_of(tables: SonicTables) -> DeviceReport:
         *_queues(tables.queues),
         *_optics(tables.optics),
         *_sessions(tables),
+        *quality_values(tables.quality),
     ]
     return DeviceReport(
         values=values,
@@ -105,7 +114,20 @@ def report_of(tables: SonicTables) -> DeviceReport:
             port: alias for port, row in tables.configured.items() if (alias := row.get("alias"))
         },
         missing="" if tables.counters else "COUNTERS_DB has no port (is syncd running?)",
+        versions=_versions(tables),
     )
+
+
+def _versions(tables: SonicTables) -> dict[str, str]:
+    """Return what it runs; Redis has the version of its schema, which follows the release."""
+    names = {"model": "hwsku", "schema": "VERSION"}
+    said = {ours: tables.metadata[key] for ours, key in names.items() if key in tables.metadata}
+    optics = {
+        f"optic {port}": row["active_firmware"]
+        for port, row in tables.firmware.items()
+        if row.get("active_firmware", "N/A") != "N/A"
+    }
+    return {**said, **optics}
 
 
 def _states(tables: SonicTables) -> Iterator[PortValue]:
@@ -116,6 +138,8 @@ def _states(tables: SonicTables) -> Iterator[PortValue]:
             yield PortValue(port, "admin_up", float(up == "up"))
         if (mtu := _number(row.get("mtu"))) is not None:
             yield PortValue(port, "mtu_bytes", mtu)
+        if (fec := tables.state.get(port, {}).get("fec", row.get("fec"))) in _FEC:
+            yield PortValue(port, "fec_mode", _FEC[fec])
         megabits = _number(tables.state.get(port, {}).get("speed"))
         if megabits and row.get("oper_status") == "up":
             yield PortValue(port, "rate_bps", 1e6 * megabits)
@@ -182,5 +206,5 @@ def _by_name(rows: Rows, names: Mapping[str, str]) -> Iterator[PortValue]:
 def _number(text: str | None) -> float | None:
     if text is None or not _NUMBER.fullmatch(text.strip()):
         return None
-    value = float(text)
+    value = float(text.strip())
     return value if math.isfinite(value) else None

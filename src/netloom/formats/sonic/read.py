@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.errors import SpecError
+from netloom.formats.sonic.config_db import BY_SWITCH
 from netloom.ops.deploy.isolation import SwitchPorts
 from netloom.ops.deploy.ports import Marks, PortQos
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["read_hosts", "read_ports"]
 
 Table = dict[str, Any]
+UNBOUNDED_TH: Final = 7  # 2^7 times what is free: as SONiC writes for queues that never drop
 ODD: Final = (ValueError, TypeError, KeyError, AttributeError, RecursionError, IndexError)
 
 
@@ -71,10 +73,15 @@ def _port(tables: dict[str, Table], name: str, where: str) -> PortQos:
         held_by=_map(tables, "MAP_PFC_PRIORITY_TO_QUEUE", maps.get("pfc_to_queue_map")),
         pausing=_listed(maps.get("pfc_enable")),
         watched=_watched(tables, name, maps),
-        room_of={g: int(profiles[row["profile"]].get("xoff", 0)) for g, row in groups.items()},
+        room_of={g: _room(profiles, row["profile"]) for g, row in groups.items()},
         never_drops=frozenset(_never_drops(tables, name)),
         marks=dict(_marks(tables, name)),
     )
+
+
+def _room(profiles: Table, name: str) -> int:
+    """Return the headroom of a profile; some where the switch works it out by itself."""
+    return 1 if name == BY_SWITCH else int(profiles[name].get("xoff", 0))
 
 
 def _of_port(tables: dict[str, Table], table: str, name: str) -> Iterator[tuple[str, Table]]:
@@ -107,7 +114,8 @@ def _never_drops(tables: dict[str, Table], name: str) -> Iterator[int]:
     most = sum(int(pool.get("size", 0)) + int(pool.get("xoff", 0)) for pool in pools)
     for number, row in _of_port(tables, "BUFFER_QUEUE", name):
         profile = tables["BUFFER_PROFILE"][row["profile"]]
-        if int(profile.get("static_th", 0)) >= most:
+        by_share = int(profile.get("dynamic_th", -8)) >= UNBOUNDED_TH
+        if by_share or int(profile.get("static_th", 0)) >= most > 0:
             yield int(number)
 
 

@@ -6,7 +6,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from netloom.formats.frr.conf import read_routes, render_configuration
+from netloom.formats.frr.device import is_frr, read_device
 from netloom.formats.frr.linux_vrfs import vrf_commands
+from netloom.ops.deploy.structure import sections
 from netloom.ops.switch_systems import PortLabels, SwitchFile, SwitchOs
 from netloom.ops.underlay import interface_name
 
@@ -50,6 +52,9 @@ ENTRY: Final = SwitchOs(
             render=_configuration,
             read_routes=read_routes,
             read_asn=_asn,
+            read_device=read_device,
+            settings=sections,
+            is_like=is_frr,
             checked_by="vtysh",
         ),
         SwitchFile(name="vrfs.sh", render=vrf_commands),

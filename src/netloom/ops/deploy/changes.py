@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from netloom.errors import NetloomError
+from netloom.ops.deploy.structure import differences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from netloom.ops.deploy.structure import Setting
 
 __all__ = ["Applied", "DeviceChange", "Target", "apply_all", "file_changes", "of_kinds", "plan_all"]
 
@@ -136,16 +139,41 @@ def _kind(path: str) -> tuple[str, str, int]:
     return parts[0], parts[-1], len(parts)
 
 
-def file_changes(running: Mapping[str, str], wanted: Mapping[str, str]) -> tuple[DeviceChange, ...]:
-    """Return what differs between two sets of files, by path; equal files are left out."""
-    changes = []
-    for path in sorted({*running, *wanted}):
-        old, new = running.get(path, ""), wanted.get(path, "")
-        lines = tuple(
-            line
-            for line in difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0)
-            if not line.startswith(("---", "+++", "@@"))
-        )
-        if old != new:
-            changes.append(DeviceChange(device=path, lines=lines))
-    return tuple(changes)
+def file_changes(
+    running: Mapping[str, str],
+    wanted: Mapping[str, str],
+    settings_of: Callable[[str], Callable[[str], Iterable[Setting]] | None] = lambda _: None,
+) -> tuple[DeviceChange, ...]:
+    """Return what differs between two sets of files, by path; equal files are left out.
+
+    Args:
+        running: What is there.
+        wanted: What shall be.
+        settings_of: Returns what reads the settings of a file, by its path; such files differ
+            where a setting does, in whatever order and form. None compares lines.
+    """
+    found = (
+        _file_change(path, running.get(path, ""), wanted.get(path, ""), settings_of(path))
+        for path in sorted({*running, *wanted})
+        if running.get(path) != wanted.get(path)
+    )
+    return tuple(one for one in found if one.lines or one.error)
+
+
+def _file_change(
+    path: str, old: str, new: str, read: Callable[[str], Iterable[Setting]] | None
+) -> DeviceChange:
+    if read is None or not old or not new:
+        return DeviceChange(device=path, lines=_line_changes(old, new))
+    try:
+        return DeviceChange(device=path, lines=differences(read(old), read(new)))
+    except NetloomError as error:
+        return DeviceChange(device=path, lines=_line_changes(old, new), error=str(error))
+
+
+def _line_changes(old: str, new: str) -> tuple[str, ...]:
+    return tuple(
+        line
+        for line in difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=0)
+        if not line.startswith(("---", "+++", "@@"))
+    )

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from netloom.errors import CatalogError, InfeasibleError
-from netloom.fabric.wire import headroom
+from netloom.errors import SpecError
+from netloom.fabric.wire import lossless_ethernet as lossless
+from netloom.fabric.wire.lossless_ethernet import ALPHA, MTU_BYTES
+from netloom.study.lossless_settings import lossless_settings_of, marks_of, published
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from netloom.fabric.network import Network
     from netloom.ops.site import Site
 
-__all__ = ["EcnThresholds", "LosslessProfile", "Quality", "Watchdog", "Weights", "quality_of"]
-
-# DSCP 26 for RoCE on priority 3, DSCP 48 for congestion notifications on priority 6: the settings
-# of NVIDIA's RoCE guides and of ConnectX firmware, CNP_DSCP 48 and CNP_802P_PRIO 6 (recalled).
-ROCE_PRIORITY: Final = 3
-ROCE_DSCP: Final = 26
-CNP_PRIORITY: Final = 6
-CNP_DSCP: Final = 48
-MTU_BYTES: Final = 9216  # of the port; RDMA uses a path MTU of 4096
-# ConWeave (SIGCOMM 2023), run.py: 100 KB, 400 KB, 0.2 at every speed.
-ECN_MIN_BYTES: Final = 100_000
-ECN_MAX_BYTES: Final = 400_000
-ECN_MARK_PCT: Final = 20
-ALPHA: Final = 1.0  # SONiC's dynamic_th 0 is 2^0 of what is free
-RESERVE_SHARE: Final = 0.1  # of the buffer, for lossy traffic and control (assumed)
-_CELL_BYTES: Final = 256  # to which sizes are rounded up
+__all__ = [
+    "ALPHA",
+    "MTU_BYTES",
+    "EcnThresholds",
+    "LosslessProfile",
+    "Quality",
+    "Watchdog",
+    "Weights",
+    "quality_of",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,12 +66,14 @@ class LosslessProfile:
         length_m: Of the cable, whole metres.
         xoff_bytes: Room behind the pause threshold.
         xon_offset_bytes: How far below the threshold the peer may go on.
+        alpha: Share of the free pool that it may take before it pauses.
     """
 
     rate_bps: float
     length_m: int
     xoff_bytes: int
     xon_offset_bytes: int
+    alpha: float
 
     @property
     def name(self) -> str:
@@ -91,8 +91,12 @@ class Quality:
     Attributes:
         profiles: By speed, and length of cable in whole metres.
         pool_bytes: Buffer that traffic shares.
-        headroom_bytes: Buffer behind pauses, over all ports of the fullest switch.
+        headroom_bytes: Buffer behind pauses, over all ports of a switch.
         xoff_at_bytes: Level of an ingress queue that pauses its peer with every port congested.
+        parameters: Of the NICs' congestion control, as the packet engine calls them; what is
+            missing stays as the NIC has it.
+        cnp_interval_s: Least time between notifications of a flow; 0 for the NIC's own.
+        connections: Queue pairs of a transfer.
     """
 
     priority: int
@@ -107,6 +111,19 @@ class Quality:
     pool_bytes: int
     headroom_bytes: int
     xoff_at_bytes: int
+    parameters: Mapping[str, float]
+    cnp_interval_s: float
+    connections: int
+
+    @property
+    def unused_dscps(self) -> tuple[int, ...]:
+        """Those that systems map to the priorities of RoCE and its notifications by themselves.
+
+        Each eight DSCPs go to the priority of their number, though no NIC sends RDMA with them.
+        """
+        own = {self.dscp, self.cnp_dscp}
+        eights = (range(8 * p, 8 * p + 8) for p in (self.priority, self.cnp_priority))
+        return tuple(dscp for eight in eights for dscp in eight if dscp not in own)
 
     def profile(self, rate_bps: float, length_m: float) -> LosslessProfile:
         """Return the profile of a port of this speed whose cable is *length_m* long."""
@@ -114,80 +131,61 @@ class Quality:
 
 
 def quality_of(site: Site) -> Quality:
-    """Return the settings of *site*'s lossless Ethernet.
+    """Return the settings of *site*'s lossless Ethernet, with which ``simulate`` runs it as well.
 
     Raises:
         CatalogError: the buffer of the switch is not known.
         InfeasibleError: headroom leaves nothing of it.
+        SpecError: the settings asked for are not known, or mark nothing.
     """
     network = site.network
     kinds = {(cable.rate_bps, round(site.length_m(cable))) for cable in site.plant.cables}
-    profiles = {
-        (rate_bps, length): _profile(rate_bps, length) for rate_bps, length in sorted(kinds)
-    }
-    buffer = _buffer(network)
-    room = _fullest_headroom(site, profiles)
-    pool = int((buffer - room) * (1 - RESERVE_SHARE))
-    if pool <= 0:
-        raise InfeasibleError(
-            what=(
-                f"switch {network.design.switch.name}: its ports need {room:,} bytes of "
-                f"headroom, and its buffer has {buffer:,.0f}"
-            ),
-            remedy="shorten the longest cables or choose another switch",
+    fabric = site.scenario.cluster.fabric
+    asked = published(fabric.settings) if fabric.settings else None
+    if asked is not None and asked.marking is None:
+        raise SpecError(
+            key="cluster.fabric.settings",
+            what=f"{asked.name} marks nothing in bytes, and files are written with marks alone",
+            remedy="choose others, or leave them out and switch marking off yourself",
         )
-    num_ports = network.design.radix
-    pause = headroom.thresholds(shared_bytes=pool, alpha=ALPHA, num_congested=num_ports)
+    marks = marks_of(network.technology, fabric.settings or "")
+    found = lossless_settings_of(
+        network, fabric.floor, marks, alpha=0.0 if asked is None else asked.alpha
+    )
+    profiles = {
+        (rate_bps, length): _profile(network, rate_bps, length, found.alpha)
+        for rate_bps, length in sorted(kinds)
+    }
     return Quality(
-        priority=ROCE_PRIORITY,
-        dscp=ROCE_DSCP,
-        cnp_priority=CNP_PRIORITY,
-        cnp_dscp=CNP_DSCP,
-        mtu_bytes=MTU_BYTES,
-        ecn=_ecn(pause.xoff_at_bytes),
+        priority=lossless.ROCE_PRIORITY,
+        dscp=lossless.ROCE_DSCP,
+        cnp_priority=lossless.CNP_PRIORITY,
+        cnp_dscp=lossless.CNP_DSCP,
+        mtu_bytes=lossless.MTU_BYTES,
+        ecn=EcnThresholds(
+            least_bytes=found.marking.kmin_bytes,
+            most_bytes=found.marking.kmax_bytes,
+            mark_pct=round(100 * found.marking.pmax),
+        ),
         watchdog=Watchdog(),
         weights_pct=Weights(),
         profiles=profiles,
-        pool_bytes=pool,
-        headroom_bytes=room,
-        xoff_at_bytes=int(pause.xoff_at_bytes),
+        pool_bytes=found.pool_bytes,
+        headroom_bytes=found.headroom_bytes,
+        xoff_at_bytes=found.xoff_at_bytes,
+        parameters={} if asked is None else asked.parameters,
+        cnp_interval_s=0.0 if asked is None else asked.cnp_interval_s,
+        connections=(asked and asked.connections) or network.technology.flows_per_rank,
     )
 
 
-def _buffer(network: Network) -> float:
-    switch = network.design.switch
-    if switch.buffer_bytes is None:
-        raise CatalogError(
-            what=f"switch {switch.name}: its buffer is not known",
-            remedy="add 'buffer' to your own parts",
-        )
-    return switch.buffer_bytes
-
-
-def _profile(rate_bps: float, length_m: int) -> LosslessProfile:
-    needed = headroom.textbook_bytes(
-        rate_bps=rate_bps, length_m=length_m, mtu_bytes=MTU_BYTES, peer_mtu_bytes=MTU_BYTES
-    )
-    whole = -(-int(needed) // _CELL_BYTES) * _CELL_BYTES
+def _profile(network: Network, rate_bps: float, length_m: int, alpha: float) -> LosslessProfile:
     return LosslessProfile(
-        rate_bps=rate_bps, length_m=length_m, xoff_bytes=whole, xon_offset_bytes=2 * MTU_BYTES
+        rate_bps=rate_bps,
+        length_m=length_m,
+        xoff_bytes=lossless.port_headroom_bytes(
+            rate_bps=rate_bps, length_m=length_m, forward_s=network.technology.latency.switch_s
+        ),
+        xon_offset_bytes=lossless.RESUME_BYTES,
+        alpha=lossless.alpha_at(rate_bps, host_rate_bps=network.design.port_rate_bps, alpha=alpha),
     )
-
-
-def _fullest_headroom(site: Site, profiles: Profiles) -> int:
-    """Return the headroom of all ports of the switch that needs most."""
-    switches = range(len(site.nics), len(site.plant.devices))
-    return max(
-        sum(
-            profiles[cable.rate_bps, round(site.length_m(cable))].xoff_bytes
-            for cable in site.cables_of[number]
-        )
-        for number in switches
-    )
-
-
-def _ecn(xoff_at_bytes: float) -> EcnThresholds:
-    """Return the marking; where pauses come early, marks come at a half and an eighth of it."""
-    most = int(min(ECN_MAX_BYTES, xoff_at_bytes / 2))
-    least = int(min(ECN_MIN_BYTES, most / 4))
-    return EcnThresholds(least_bytes=least, most_bytes=most, mark_pct=ECN_MARK_PCT)

@@ -21,10 +21,10 @@ __all__ = [
     "LosslessPort",
     "Severity",
     "SwitchQos",
+    "by_cause",
     "check_addresses",
     "check_intent",
     "check_keys",
-    "check_routers",
     "check_switch",
 ]
 
@@ -40,12 +40,41 @@ class Broken:
         where: File, device or field.
         what: What is wrong there.
         remedy: What to do.
+        places: Everywhere that the same is wrong, where that is more than one place.
     """
 
     severity: Severity
     where: str
     what: str
     remedy: str
+    places: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """In how many places it is wrong."""
+        return max(1, len(self.places))
+
+
+def by_cause(findings: Iterable[Broken]) -> tuple[Broken, ...]:
+    """Return findings with one for each cause: what is wrong alike in many places is one.
+
+    ``where`` is then the first of the places; errors come first, in the order they were found.
+    """
+    places: dict[tuple[Severity, str, str], dict[str, None]] = {}
+    for one in findings:
+        cause = (one.severity, one.what, one.remedy)
+        places.setdefault(cause, {}).update(dict.fromkeys(one.places or (one.where,)))
+    found = [
+        Broken(
+            severity=severity,
+            where=next(iter(where)),
+            what=what,
+            remedy=remedy,
+            places=tuple(where) if len(where) > 1 else (),
+        )
+        for (severity, what, remedy), where in places.items()
+    ]
+    return tuple(sorted(found, key=lambda one: one.severity))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +107,7 @@ class SwitchQos:
         room_bytes: What the pool sets aside for headroom.
         ports: Those that may pause their peers.
         addresses: With their prefix lengths.
+        has_buffers: Whether the file gives pools and headroom; else the switch works them out.
     """
 
     where: str
@@ -89,6 +119,7 @@ class SwitchQos:
     room_bytes: int
     ports: tuple[LosslessPort, ...]
     addresses: tuple[str, ...]
+    has_buffers: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +193,7 @@ def check_switch(
         num_ports: Ports that may be congested at once.
         buffer_bytes: What it has, where that is known.
     """
-    if not switch.pausing:
+    if not switch.pausing or not switch.has_buffers:
         return
     yield from _check_marks(switch, num_ports)
     given = switch.pool_bytes + switch.room_bytes
@@ -195,17 +226,25 @@ def _check_marks(switch: SwitchQos, num_ports: int) -> Iterator[Broken]:
         )
         return
     alpha = min((port.alpha for port in switch.ports), default=1.0)
-    pause = headroom.thresholds(
-        shared_bytes=switch.pool_bytes, alpha=alpha, num_congested=num_ports
+    pause, alone = (
+        headroom.thresholds(
+            shared_bytes=switch.pool_bytes, alpha=alpha, num_congested=count
+        ).xoff_at_bytes
+        for count in (num_ports, 1)
     )
-    if switch.most_bytes >= pause.xoff_at_bytes:
-        yield Broken(
-            severity="error",
-            where=switch.where,
-            what=f"ECN marks everything from {switch.most_bytes:,} bytes, but pauses may begin at "
-            f"{pause.xoff_at_bytes:,.0f}: senders are stopped before they are told to slow down",
-            remedy=f"lower the maximum threshold below {pause.xoff_at_bytes:,.0f}",
-        )
+    assert switch.least_bytes is not None
+    for what, size, limit in (
+        ("begins at", switch.least_bytes, pause),
+        ("marks everything from", switch.most_bytes, alone),
+    ):
+        if size >= limit:
+            yield Broken(
+                severity="error",
+                where=switch.where,
+                what=f"ECN {what} {size:,} bytes, but pauses may begin at {limit:,.0f}: senders "
+                "are stopped before they are told to slow down",
+                remedy=f"lower the threshold below {limit:,.0f}",
+            )
 
 
 def _thin(where: str, port: LosslessPort) -> Broken | None:
@@ -221,16 +260,16 @@ def _thin(where: str, port: LosslessPort) -> Broken | None:
     )
 
 
-def check_addresses(devices: Sequence[SwitchQos | HostQos]) -> Iterator[Broken]:
-    """Yield addresses that two devices have."""
-    counts = Counter(address for device in devices for address in device.addresses)
-    for device in devices:
-        for address in device.addresses:
-            if counts[address] > 1:
+def check_addresses(held: Sequence[tuple[str, Sequence[str]]]) -> Iterator[Broken]:
+    """Yield addresses that two devices have; *held* are devices with all of theirs."""
+    counts = Counter(address.partition("/")[0] for _, some in held for address in some)
+    for where, some in held:
+        for address in some:
+            if (count := counts[address.partition("/")[0]]) > 1:
                 yield Broken(
                     severity="error",
-                    where=device.where,
-                    what=f"the address {address} is given {counts[address]} times",
+                    where=where,
+                    what=f"the address {address} is given {count} times",
                     remedy="give every port its own",
                 )
 
@@ -244,24 +283,4 @@ def check_keys(keys: Iterable[int], *, where: str) -> Iterator[Broken]:
                 where=where,
                 what=f"the partition key {key:#06x} is given {count} times: tenants share it",
                 remedy="give every tenant its own",
-            )
-
-
-def check_routers(
-    asns: Mapping[int, int], links: Iterable[tuple[int, int]], *, names: Sequence[str]
-) -> Iterator[Broken]:
-    """Yield the links whose two ends are in one autonomous system: eBGP does not come up there.
-
-    Args:
-        asns: By device.
-        links: Pairs of devices.
-        names: Of the devices.
-    """
-    for one, other in dict.fromkeys(links):
-        if one in asns and asns[one] == asns.get(other):
-            yield Broken(
-                severity="error",
-                where=f"switches/{names[one]}/frr.conf",
-                what=f"is in autonomous system {asns[one]}, as is its neighbour {names[other]}",
-                remedy="number systems by tier: RFC 7938, section 5.2",
             )

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
+
+from netloom.ops.deploy.known_settings import settings_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from netloom.ops.deploy.changes import Applied, DeviceChange
+    from netloom.ops.deploy.device import DeviceConfig
     from netloom.ops.deploy.rules import Broken
 
-__all__ = ["applied_text", "checked_text", "planned_text", "rendered_text"]
+__all__ = ["applied_text", "checked_text", "planned_text", "read_text", "rendered_text"]
 
 MAX_LINES: Final = 12  # of one device's changes; --json has all
 
@@ -32,10 +36,32 @@ def checked_text(findings: Sequence[Broken]) -> str:
         return "nothing is wrong"
     lines = []
     for one in findings:
-        lines += [f"{one.severity}: {one.where}", f"  {one.what}", f"  -> {one.remedy}"]
+        lines += [f"{one.severity}: {_place(one)}", f"  {one.what}", f"  -> {one.remedy}"]
     num_errors = sum(one.severity == "error" for one in findings)
     lines.append(f"{num_errors} errors, {len(findings) - num_errors} warnings")
     return "\n".join(lines)
+
+
+def read_text(devices: Sequence[DeviceConfig]) -> list[str]:
+    """Return how many switches of each system were read, and which settings they have."""
+    counts = Counter(device.system for device in devices)
+    known = Counter(name for device in devices for name in settings_in(device))
+    return [
+        f"read {count} of {system}: "
+        f"{sum(len(one.ports) for one in devices if one.system == system):,} ports"
+        for system, count in sorted(counts.items())
+    ] + [f"marks of {count} are those of {name}" for name, count in sorted(known.items())]
+
+
+def _place(one: Broken) -> str:
+    """Return where it is: ``64 ports of 4 files: first, ... last`` where that is many."""
+    if one.count == 1:
+        return one.where
+    files = {place.partition(": ")[0] for place in one.places}
+    is_ports = all(": " in place for place in one.places)
+    of_files = f" of {len(files)} files" if len(files) > 1 else ""
+    kind = f"ports{of_files}" if is_ports else "places"
+    return f"{one.count} {kind}: {one.places[0]} ... {one.places[-1]}"
 
 
 def planned_text(changes: Sequence[DeviceChange]) -> str:
