@@ -14,6 +14,7 @@ from bench.locate_bouncer import blame_by_regression
 from bench.locate_grid import draw_fault, same_part
 from bench.locate_scene import scene_of, watch
 from bench.locate_voting import blame_by_votes
+from bench.locating.rows import WRONG, congested_row, several_row, sized_row
 from netloom.fabric.build import build
 from netloom.ops.locate.faults import FaultHypothesis, FaultKind, Scope
 from netloom.ops.locate.search import suspect
@@ -168,6 +169,48 @@ def a_thousand_faults() -> None:
     )
 
 
+ROWS = (
+    *(("congested", share) for share in (0.01, 0.05, 0.2)),
+    *(("several", count) for count in (3, 6)),
+    *(("wrong paths", count) for count in (1, 3)),
+)
+
+
+def score_row(row: tuple[str, float]) -> tuple[str, Tally]:
+    """Return how one row of harder windows fares, on 128 NICs."""
+    from bench.locate_held_out import visible_fault  # noqa: PLC0415  (it imports this module)
+
+    kind, value = row
+    tally, fabric, draw = Tally(), fabric_of(16), visible_fault
+    if kind == "congested":
+        seed = 31_000 + int(100 * value)
+        congested_row(tally, fabric, draw, share=value, faults=200, healthy=500, seed=seed)
+        return f"{value:.0%} of links congested", tally
+    wrong = WRONG if kind == "wrong paths" else 0.0
+    seed = 32_000 + int(value) + (100 if wrong else 0)
+    several_row(tally, fabric, draw, faults=int(value), windows=100, seed=seed, wrong=wrong)
+    return f"{value:.0f} at once{', paths wrong' if wrong else ''}", tally
+
+
+def harder_rows() -> None:
+    """Print congestion, several faults at once, and a tenth of the paths wrong."""
+    print("\nCongested links, several faults, wrong paths; 128 NICs, seeds drawn once:")
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        for name, tally in pool.map(score_row, ROWS):
+            print(tally.line(name), flush=True)
+
+
+def sizes() -> None:
+    """Print time and memory of one window at 4,096 and 16,384 NICs, 1 % of links congested."""
+    for nodes in (512, 2048):
+        took_s, gib, flows = sized_row(fabric_of(nodes), any_fault, share=0.01, seed=33_000)
+        print(
+            f"  {8 * nodes:,} NICs, {flows:,} flows: {took_s:.2f} s of processor time, "
+            f"{gib:.1f} GiB at most (the drawing of the window included)",
+            flush=True,
+        )
+
+
 def calibration(sure: list[tuple[float, bool]]) -> float:
     """Return the expected calibration error over ten bins of confidence."""
     confidence = np.array([one for one, _ in sure])
@@ -180,3 +223,5 @@ def calibration(sure: list[tuple[float, bool]]) -> float:
 
 if __name__ == "__main__":
     a_thousand_faults()
+    harder_rows()
+    sizes()

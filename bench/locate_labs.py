@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netloom.app.lab.labs import bring_down
+from netloom.app.lab.rates import lab_rates
 from netloom.app.lab.store import LabFolder
 from netloom.app.watch.locating import Locator
 from netloom.app.watch.loop import Watch
 from netloom.app.watch.sources import collectors_in_lab
-from netloom.app.watch.targets import cabling_of, lab_rates
+from netloom.app.watch.targets import cabling_of
 from netloom.cli.main import main
 from netloom.cli.operate.designed import designed_at
 from netloom.drivers.clock import WallClock
@@ -169,7 +170,7 @@ class Trial:
 
     def run(self) -> str:
         bench, designed = self.bench, self.bench.designed
-        rates = lab_rates(designed)
+        rates = lab_rates(designed.plant, is_infiniband=designed.is_infiniband)
         seers = collectors_in_lab(bench.place, designed)
         collectors = [*seers, *cabling_of(seers, designed, rates)]
         locator = Locator(

@@ -14,6 +14,7 @@ import pytest
 from labs_under_test import LabUnderTest, infiniband_lab, need, roce_lab, wait_until
 
 from netloom.app.heal.run import journal_of
+from netloom.app.heal.site import LabSite
 from netloom.app.lab.infiniband import subnets_of
 from netloom.app.lab.labs import bring_down
 from netloom.app.lab.store import LabFolder
@@ -153,6 +154,22 @@ def test_a_blackhole_route_on_one_leaf_is_found_with_its_prefix(
         run(["ip", "-n", hands.space("leaf:0"), "route", "del", *route[2:]])
 
 
+@pytest.mark.parametrize(
+    ("rule", "kind"), [("ip ecn set not-ect", "ECN cleared"), ("ip dscp set cs0", "DSCP changed")]
+)
+def test_a_switch_that_rewrites_packets_and_loses_none_is_found(
+    hands: HandMadeFaults, capsys: pytest.CaptureFixture[str], rule: str, kind: str
+) -> None:
+    nft = ["ip", "netns", "exec", hands.space("leaf:1"), "nft"]
+    run([*nft, "add", "table", "inet", "person"])
+    try:
+        run([*nft, "add chain inet person f { type filter hook forward priority 0; }"])
+        run([*nft, f"add rule inet person f {rule}"])
+        assert hands.found(capsys) == [("leaf:1", kind)]
+    finally:
+        run([*nft, "delete", "table", "inet", "person"])
+
+
 def test_a_session_shut_at_one_end_is_found_at_the_first_look(
     hands: HandMadeFaults, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -193,7 +210,11 @@ def test_what_a_person_shut_counts_toward_the_limit_on_uplinks(
 
 def last_act(hands: HandMadeFaults) -> int:
     """Return the number of the drain that is in force."""
-    (act,) = (e.act for e in in_force(journal_of(hands.lab.place).entries()) if e.verb == "drain")
+    (act,) = (
+        e.act
+        for e in in_force(journal_of(LabSite(place=hands.lab.place)).entries())
+        if e.verb == "drain"
+    )
     return act
 
 

@@ -15,6 +15,7 @@ from labs_under_test import need, wait_until
 from test_lab_heal import OWN, ROCE, Bench, bench_in, only
 
 from netloom.app.heal.run import journal_of
+from netloom.app.heal.site import LabSite
 from netloom.app.lab.labs import bring_down
 from netloom.drivers.programs import run
 from netloom.ops.heal.log import in_force
@@ -208,7 +209,7 @@ def test_a_job_leaves_a_sick_machine_and_goes_on_from_its_checkpoint(
     assert first > 0
     again = job.steps()[lines]
     assert (again[0], again[2]) == (first + 1, 6)
-    verbs = [entry.verb for entry in in_force(journal_of(bench.lab.place).entries())]
+    verbs = [entry.verb for entry in in_force(journal_of(LabSite(place=bench.lab.place)).entries())]
     assert verbs[-3:] == ["cordon", "restart-job", "ticket"]
 
 

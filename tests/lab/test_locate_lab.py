@@ -88,7 +88,7 @@ def test_symbol_errors_and_a_dead_manager_are_found_together(
     infiniband.fault("symbol-errors", part, "--count", "2000")
     assert wait_until(lambda: rounds(infiniband, store, 1) == [(part, "symbol errors")])
     infiniband.fault("dead-sm")
-    both = {(part, "symbol errors"), ("subnet 0", "dead subnet manager")}
+    both = {(part, "symbol errors"), ("opensm-0.0", "dead subnet manager")}
     try:
         assert wait_until(lambda: set(rounds(infiniband, store, 3)) == both)
     finally:

@@ -14,7 +14,9 @@ from netloom.app.watch.sources import collectors_in_lab
 from netloom.cli.main import main
 from netloom.cli.operate.designed import designed_at
 from netloom.drivers import frr
+from netloom.formats.prometheus.metrics import Now, families_of
 from netloom.ops.lab import namespace_of
+from netloom.ops.observe.store import ObservationStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,3 +136,41 @@ def test_a_lab_of_another_scenario_is_refused(
     other.write_text(text, encoding="utf-8")
     assert main(["audit", str(other), *where(lab)[1:]]) == 2
     assert "made from another scenario" in capsys.readouterr().err
+
+
+def test_probes_carry_how_long_they_took_into_the_store_and_to_prometheus(
+    lab: LabUnderTest, tmp_path: Path
+) -> None:
+    store = tmp_path / "latency.db"
+    assert main(["watch", *where(lab), "--once", "--store", str(store)]) == 0
+    before = latencies(store)
+    assert len(before) == 8
+    assert all(0 < p50 <= p99 < 1 for p50, p99 in before.values())
+    # A round of one host's probes (some 50 kB) takes 0.2 s at 2 Mbit/s; no other's wait. The lab
+    # ends after this test.
+    space = namespace_of(lab.place.mark, "nic:0")
+    command = ["tc", "-n", space, "qdisc", "replace", "dev", "eth0", "root", "tbf"]
+    slow = ["rate", "2mbit", "burst", "5000", "latency", "400ms"]
+    subprocess.run([*command, *slow], check=True)  # noqa: S603  (the lab's own)
+    try:
+        assert main(["watch", *where(lab), "--once", "--store", str(store)]) == 0
+    finally:
+        subprocess.run([*command[:4], "del", *command[5:8]], check=True)  # noqa: S603
+    after = latencies(store)
+    assert after["nic:0"][0] > 0.05
+    assert min(after["nic:0"]) > max(p50 for part, (p50, _) in after.items() if part != "nic:0")
+
+
+def latencies(path: Path) -> dict[str, tuple[float, float]]:
+    """Return median and 99th percentile of each host's probes, as /metrics serves them."""
+    with ObservationStore(path) as store:
+        values = [(part, metric, value) for _, part, metric, value in store.latest()]
+    served = {
+        (name, labels): value
+        for name, labels, value in families_of(Now(values=values, devices={})).samples()
+    }
+    return {
+        part: (value, served["netloom_probe_latency_p99_seconds", f'{{part="{part}"}}'])
+        for part, metric, value in values
+        if metric == "probe_latency_p50_s"
+    }

@@ -64,6 +64,7 @@ PACKAGES: Final = {
     "smpquery": "infiniband-diags",
     "yanglint": "libyang2-tools",
     "redis-server": "redis-server",
+    "victoria-metrics": "victoria-metrics",
     "prometheus-node-exporter": "prometheus-node-exporter",
     "snmpd": "snmpd",
     "snmpbulkwalk": "snmp",
@@ -71,6 +72,12 @@ PACKAGES: Final = {
     "lldpcli": "lldpd",
     "ethtool": "ethtool",
     "openssl": "openssl",
+    "ssh": "openssh-client",
+    "ssh-keygen": "openssh-client",
+    "sshd": "openssh-server",
+    "scontrol": "slurm-client",
+    "prometheus-alertmanager": "prometheus-alertmanager",
+    "amtool": "prometheus-alertmanager",
 }
 # Debian's PATH for users leaves sbin out, and FRR's daemons are in no PATH.
 FOLDERS: Final = ("/usr/sbin", "/sbin", "/usr/lib/frr", "/usr/local/sbin")

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["bfd_sessions", "configure", "peers", "routes"]
 
-TIMEOUT_S: Final = 120.0
+TIMEOUT_S: Final = 120.0  # to configure a daemon that is busy
+ANSWER_S: Final = 10.0  # to a question, which takes milliseconds: one that hangs blinds no watch
 MAX_BYTES: Final = 64 * 2**20
 _END: Final = b"\0\0\0"
 
@@ -57,15 +58,17 @@ def configure(pathspace: str, daemon: str, lines: Sequence[str]) -> None:
     Raises:
         LabError: it does not answer, or refuses one of them.
     """
-    _ask(pathspace, daemon, ["enable", "configure terminal", *lines, "end"])
+    _ask(pathspace, daemon, ["enable", "configure terminal", *lines, "end"], TIMEOUT_S)
 
 
-def _ask(pathspace: str, daemon: str, commands: Sequence[str]) -> str:
+def _ask(
+    pathspace: str, daemon: str, commands: Sequence[str], timeout_s: float | None = None
+) -> str:
     """Give commands one after the other, and return what the last of them printed."""
     said = b""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-            line.settimeout(TIMEOUT_S)
+            line.settimeout(timeout_s or ANSWER_S)
             line.connect(str(frr.SOCKETS / pathspace / f"{daemon}.vty"))
             for command in commands:
                 line.sendall(command.encode("ascii") + b"\0")
@@ -77,7 +80,7 @@ def _ask(pathspace: str, daemon: str, commands: Sequence[str]) -> str:
     except OSError as error:
         raise LabError(
             what=f"{daemon} of {pathspace} does not answer ({error})",
-            remedy="bring the lab up again",
+            remedy="is it stopped, or dead? bring the lab up again",
         ) from error
     return said.decode("utf-8", errors="replace")
 

@@ -90,5 +90,5 @@ class LabStatus:
     environment: tuple[dict[str, str], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable keys that docs/lab.md documents."""
+        """Return the stable keys that docs/operate/lab.md documents."""
         return dict(to_plain(self))

@@ -119,9 +119,13 @@ OIDS = st.sampled_from(
         *(f"{walk.IF_X}.{n}.1" for n in (1, 6, 7, 15)),
         *(f"{walk.LLDP_LOCAL}.{n}.2" for n in (2, 3, 4)),
         *(f"{walk.LLDP_REMOTE}.{n}.0.2.1" for n in (6, 7, 8, 9)),
+        *(f"{walk.SENSOR}.{n}.1" for n in (1, 2, 3, 4, 5)),
+        *(f"{walk.PHYSICAL}.{n}.1" for n in (2, 4)),
+        f"{walk.ALIAS}.2.1.0",
     ]
 )
-LINES = st.tuples(OIDS, WORDS).map(" = ".join) | st.text(max_size=60)
+READINGS = st.sampled_from([f"{walk.IF}.1.1", "9", "14", "6", "-40", "Rx Power Lane 1", "1"])
+LINES = st.tuples(OIDS, WORDS | READINGS).map(" = ".join) | st.text(max_size=60)
 
 
 @given(st.lists(LINES, max_size=20).map("\n".join))
@@ -171,7 +175,9 @@ KEYS = st.sampled_from(
         *("inUcastPkts", "interfaceAddress", "primaryIp", "address", "maskLen", "lldpNeighbors"),
         *("port", "neighborDevice", "neighborPort", "vrfs", "default", "peers", "peerState"),
         *("bandwidth", "mtu", "rxPower", "error", "message", "result"),
-        *("link", "state", "up", "speed", "stats", "in-bytes"),
+        *("link", "state", "up", "speed", "stats", "in-bytes", "lldp", "neighbor", "chassis"),
+        *("counters", "qos", "pfc-stats", "3", "rx-pause-frames", "channel", "channel-1"),
+        *("rx-power", "power", "parameters", "channels", "-", "swp1", "ip"),
     ]
 )
 JSON = st.recursive(
@@ -200,6 +206,10 @@ def test_sflow(data: bytes, has_head: bool) -> None:  # noqa: FBT001
         check(DeviceReport(values=found.values))
 
 
-@given(JSON | st.dictionaries(KEYS, st.dictionaries(st.just("link"), JSON), max_size=3))
-def test_nvue(answer: object) -> None:
-    check(nvue.report_of(answer))
+@given(
+    JSON | st.dictionaries(KEYS, st.dictionaries(KEYS, JSON), max_size=3),
+    JSON | st.dictionaries(KEYS, st.dictionaries(KEYS, JSON), max_size=3),
+    JSON,
+)
+def test_nvue(answer: object, optics: object, sessions: object) -> None:
+    check(nvue.report_of(answer, optics, sessions))

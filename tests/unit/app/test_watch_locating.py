@@ -296,3 +296,22 @@ def test_memory_does_not_grow_with_findings(desk: Desk, tmp_path: Path) -> None:
 
 def deaf(*_: object, **__: object) -> None:
     """Listen to nothing."""
+
+
+def test_flows_of_a_file_tell_losses_and_delays_of_each_gpu(tmp_path: Path) -> None:
+    flows = [
+        {"source": "gpu:0", "target": "gpu:8", "packets": 50, "lost": n % 2, "delay": f"{n}us"}
+        for n in range(1, 201)
+    ]
+    flows.append({"source": "gpu:1", "target": "gpu:8", "packets": 10})
+    path = tmp_path / "flows.json"
+    path.write_text(json.dumps({"flows": flows}), encoding="utf-8")
+    reading = FlowFileCollector(path=path, fresh_s=30.0).read(1.0, "")
+    found = {(one.part, one.metric): one.value for one in reading.observations}
+    # Of 1 to 200 us: half are at most 100, and 99 % at most 198; every second flow lost 1 of 50.
+    assert found == {
+        ("gpu:0", "probe_loss"): 0.01,
+        ("gpu:0", "probe_delay_p50_s"): pytest.approx(100e-6),
+        ("gpu:0", "probe_delay_p99_s"): pytest.approx(198e-6),
+        ("gpu:1", "probe_loss"): 0.0,
+    }

@@ -152,6 +152,37 @@ def test_a_source_that_fails_is_recorded_and_the_others_go_on(tmp_path: Path) ->
     assert (names.count("source-failed"), names.count("round")) == (1, 4)
 
 
+def test_a_defect_in_one_collector_ends_no_watch(tmp_path: Path) -> None:
+    class Broken:
+        source = "broken"
+
+        def read(self, time_s: float, cursor: str) -> Reading:
+            raise KeyError("\x1b[2J")  # noqa: EM101  (as a parser's slip would)
+
+    clock, told = FakeClock(), Told()
+    with ObservationStore(tmp_path / "a.db") as store:
+        watch_over(store, clock, Broken(), Counting(clock, source="good"), told=told).run(rounds=3)
+        assert store.cursor("good") == "6"
+    (failed,) = [fields for name, fields in told.lines if name == "source-failed"]
+    assert failed["error"].startswith("defect of netloom: KeyError")
+    assert str(failed["error"]).isprintable()
+
+
+def test_between_rounds_it_is_asked_whether_to_tell_at_once(tmp_path: Path) -> None:
+    clock, told = FakeClock(), Told()
+    asked: list[float] = []
+
+    def wake() -> bool:
+        asked.append(clock.ticks_s())
+        return len(asked) == 5
+
+    with ObservationStore(tmp_path / "a.db") as store:
+        watch_over(store, clock, Counting(clock), told=told, wake=wake).run(rounds=2)
+    # Every half second of the 9.5 that a round leaves; at the fifth, 2.5 s after it, it tells.
+    assert len(asked) == 19
+    assert [round(at_s - told.published_s[0], 3) for at_s in told.published_s] == [0.0, 2.5, 10.0]
+
+
 def test_a_number_of_two_sources_is_served_once(tmp_path: Path) -> None:
     """And one of a source that was not seen for long is not served at all."""
     server = Server("127.0.0.1", 0)

@@ -3,16 +3,20 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from netloom.cli.main import main
+from netloom.drivers.clock import WallClock
 from netloom.drivers.metrics_server import Server
+from netloom.ops.observe.observation import whole
 from netloom.ops.observe.store import ObservationStore
 
 if TYPE_CHECKING:
@@ -203,6 +207,7 @@ def test_rules_board_and_unit_are_written(
     assert names == {
         *("netloom-alerts.yml", "netloom-dashboard.json", "netloom-watch.service"),
         *("netloom-sysusers.conf", "netloom-umad.rules"),
+        *("netloom-alertmanager.yml", "netloom-ticket.schema.json"),
     }
     assert main(["watch"]) == 2
     capsys.readouterr()
@@ -257,6 +262,29 @@ def test_a_watch_that_is_killed_goes_on_with_the_same_finding(
     assert (one["part"], one["kind"], one["closed_s"]) == ("nic:3", "loss", None)
     assert main(["locate", str(ethernet), "--store", str(store)]) == 0
     assert capsys.readouterr().out.startswith("nic:3: loss, ")
+
+
+def test_a_store_that_is_not_written_any_more_does_not_say_that_all_is_well(
+    ethernet: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "watch.db"
+    command = ["locate", str(ethernet), "--store", str(path)]
+    with ObservationStore(path) as store:
+        assert main(command) == 0
+        assert capsys.readouterr().out == "The watch has not looked yet: nothing is known.\n"
+        store.add(whole("probes", WallClock().now_s(), [], cursor=""))
+        assert main(command) == 0
+        assert capsys.readouterr().out == "Nothing is broken that the watch could tell.\n"
+    with closing(sqlite3.connect(path)) as file, file:
+        file.execute("UPDATE poll SET time_us = time_us - 3600000000, error = 'gone'")
+    assert main(command) == 0
+    _, stale, failing = capsys.readouterr().out.splitlines()
+    assert stale.startswith("not known: what happened since the last look, 20")
+    assert failing == "not known: what probes would tell; the last look at it failed"
+    assert main([*command, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["result"]
+    assert told["failing"] == ["probes"]
+    assert WallClock().now_s() - told["looked_s"] == pytest.approx(3600, abs=60)
 
 
 def test_findings_of_no_store_are_refused(

@@ -71,3 +71,16 @@ def test_a_daemon_that_ends_in_the_middle_is_an_error(sockets: Path) -> None:
 def test_a_daemon_that_is_not_there_is_an_error() -> None:
     with pytest.raises(LabError, match="does not answer"):
         vty.routes("space")
+
+
+def test_a_daemon_that_hangs_is_waited_for_as_long_as_a_question_takes(
+    sockets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vty, "ANSWER_S", 0.05)
+    (sockets / "space").mkdir()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stopped:
+        stopped.bind(str(sockets / "space" / "bgpd.vty"))
+        stopped.listen()  # connects, and is never served, as after SIGSTOP
+        with pytest.raises(LabError, match=r"bgpd of space does not answer \(timed out\)"):
+            vty.peers("space")
+    assert vty.TIMEOUT_S >= 60

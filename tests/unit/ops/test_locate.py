@@ -97,6 +97,30 @@ def test_a_loss_of_large_packets_is_told_from_a_plain_one(fabric: Fabric, scene:
         assert found.fault.kind is kind
 
 
+def test_a_host_that_drops_all_large_packets_has_a_loss_of_large_ones_not_a_black_hole() -> None:
+    # As with a wrong MTU: of the flows into one NIC the large lose everything, the small nothing.
+    tree = fat_tree(4)
+    seen = watch(scene_of(tree, np.random.default_rng(7)), (), np.random.default_rng(8))
+    nic = find_vertex(tree, "nic:5")
+    link = int(np.flatnonzero(tree.link_target == nic)[-1])
+    crossing = seen.paths.links == link
+    into = np.isin(np.arange(len(seen)), seen.flow_of_crossing()[crossing])
+    of_both = np.where(np.arange(len(seen)) % 2, seen.is_large, ~seen.is_large)
+    probes = replace(
+        seen,
+        is_large=of_both,
+        packets=np.full(len(seen), 50),
+        lost=np.where(into & of_both, 50, 0),
+        slowdown=np.full(len(seen), np.nan),
+        delay_s=np.full(len(seen), np.nan),
+        link_errors=np.full(tree.num_links, -1),
+    )
+    assert min(np.count_nonzero(into & of_both), np.count_nonzero(into & ~of_both)) >= 4
+    (found,) = suspect(tree, probes)
+    assert found.fault.kind is FaultKind.LARGE_LOSS
+    assert found.fault.magnitude > 0.99
+
+
 def test_probes_of_few_packets_convict_the_cable_and_not_its_switches() -> None:
     # Two hosts and two uplinks a leaf; every probe of 20 large packets over one uplink is lost
     # whole, a tenth of them all. A loss of 1e-3 on a switch at its end explains those as well, once
@@ -120,6 +144,31 @@ def test_probes_of_few_packets_convict_the_cable_and_not_its_switches() -> None:
     (found,) = suspect(tree, probes)
     assert (found.fault.scope, found.fault.index) == (Scope.CABLE, uplink // 2)
     assert found.confidence > 0.99
+
+
+@pytest.mark.parametrize("lost_down", [0, 2])
+def test_a_heavy_loss_in_one_direction_is_not_put_to_both_or_to_the_switch(lost_down: int) -> None:
+    # Probes of 50 packets: those up one uplink lose 15, those down it none or, when sessions went
+    # down and up again, two. Once no flow may say too much, a loss of 3e-6 on both ways explains
+    # the same, and is not what was lost.
+    asked = {"technology": "rocev2-400g", "topology": {"kind": "fat-tree", "hosts_per_leaf": 2}}
+    network = network_of(Cluster.model_validate({"nodes": 2, "fabric": asked}), load_catalog())
+    tree = build(network.design, network.node, network.scale_up)
+    seen = watch(scene_of(tree, np.random.default_rng(7)), (), np.random.default_rng(8))
+    uplink = int(np.flatnonzero(tree.link_source == find_vertex(tree, "leaf:1"))[-1])
+    hit = np.isin(np.arange(len(seen)), seen.flow_of_crossing()[seen.paths.links == uplink])
+    down = np.isin(np.arange(len(seen)), seen.flow_of_crossing()[seen.paths.links == uplink ^ 1])
+    probes = replace(
+        seen,
+        packets=np.full(len(seen), 50),
+        lost=np.where(hit, 15, np.where(down, lost_down, 0)),
+        slowdown=np.full(len(seen), np.nan),
+        delay_s=np.full(len(seen), np.nan),
+        link_errors=np.full(tree.num_links, -1),
+    )
+    (found,) = suspect(tree, probes)
+    assert (found.fault.scope, found.fault.index) == (Scope.LINK, uplink)
+    assert found.fault.magnitude == pytest.approx(0.3, rel=0.01)
 
 
 def test_a_one_way_loss_names_the_direction(fabric: Fabric, scene: Scene) -> None:
@@ -248,6 +297,8 @@ def test_the_command_reads_observations_and_names_the_part(
     (finding,) = json.loads(capsys.readouterr().out)["result"]["findings"]
     assert finding["part"] == str(part_of(fabric, truth))
     assert main(["locate", str(scenario), "--observations", str(file)]) == 0
+    limit = ["--fail-if", "findings.count>0"]
+    assert main(["locate", str(scenario), "--observations", str(file), *limit]) == 1
     assert str(part_of(fabric, truth)) in capsys.readouterr().out
 
 

@@ -191,6 +191,122 @@ def test_probes_that_end_at_a_switch_are_evidence_against_it() -> None:
     assert kinds(found) == [("leaf:0", FaultKind.BLACK_HOLE)]
 
 
+def test_what_a_foreign_route_takes_away_convicts_no_link_beyond_it() -> None:
+    # gpu:8 is 10.128.0.17. By its kernel leaf:0 sends what is for it over one uplink, where it
+    # is lost; flows to others of that leaf cross the same uplink and arrive.
+    made = network()
+    cable = uplinks("leaf:0")[0]
+    up = f"leaf:0->spine:0#{cable.number}"
+    flows = tuple(
+        ObservedFlow(
+            source=f"gpu:{source}",
+            target=f"gpu:{target}",
+            path=(
+                *(f"gpu:{source}->nic:{source}", f"nic:{source}->leaf:0", up),
+                *(f"spine:0->leaf:1#{made.by_device['leaf:1'][-1].number}",),
+                *(f"leaf:1->nic:{target}", f"nic:{target}->gpu:{target}"),
+            ),
+            packets=50,
+            lost=50 if target == 8 else 0,
+        )
+        for source in range(4)
+        for target in range(8, 16)
+    )
+    astray = {("leaf:0 10.128.0.17/32", "route_foreign"): 1.0}
+    found = locate_all(made, state(changed=astray), Observed(flows=flows))
+    assert kinds(found) == [("leaf:0", Trouble.FOREIGN)]
+    assert len(locate_all(made, state(), Observed(flows=flows))) >= 1  # it would have been blamed
+
+
+def rewritten(flow: ObservedFlow, device: str, count: int, key: str) -> ObservedFlow:
+    """Return a flow as *device* leaves it: *count* of its packets rewritten."""
+    passes = any(link.startswith(f"{device}->") for link in flow.path or ())
+    return flow.model_copy(update={key: count if passes else 0})
+
+
+def crossing_flows() -> list[ObservedFlow]:
+    """Return flows between all pairs of leaves, over the one spine."""
+    return [
+        ObservedFlow(
+            source=f"gpu:{source}",
+            target=f"gpu:{target}",
+            path=(
+                f"gpu:{source}->nic:{source}",
+                f"nic:{source}->leaf:{source // 8}",
+                f"leaf:{source // 8}->spine:0#{uplinks(f'leaf:{source // 8}')[0].number}",
+                f"spine:0->leaf:{target // 8}#{uplinks(f'leaf:{target // 8}')[1].number}",
+                f"leaf:{target // 8}->nic:{target}",
+                f"nic:{target}->gpu:{target}",
+            ),
+            packets=50,
+        )
+        for source, target in itertools.permutations(range(0, 32, 3), 2)
+        if source // 8 != target // 8
+    ]
+
+
+@pytest.mark.parametrize("device", ["leaf:1", "spine:0", "nic:6"])
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [("ecn_cleared", Trouble.ECN_CLEARED), ("dscp_changed", Trouble.DSCP_CHANGED)],
+)
+def test_a_device_that_rewrites_what_passes_it_is_named_though_nothing_is_lost(
+    device: str, key: str, kind: Trouble
+) -> None:
+    flows = tuple(rewritten(one, device, 50, key) for one in crossing_flows())
+    (one,) = locate_all(network(), state(), Observed(flows=flows))
+    assert (str(one.part), one.kind) == (device, kind)
+    assert one.confidence > 0.8
+
+
+def test_a_few_packets_that_were_rewritten_name_nobody() -> None:
+    flows = tuple(rewritten(one, "spine:0", 5, "ecn_cleared") for one in crossing_flows())
+    assert locate_all(network(), state(), Observed(flows=flows)) == ()
+
+
+def test_bfd_that_is_down_under_a_session_that_is_up_is_a_finding() -> None:
+    made = network()
+    cable = made.by_device["spine:0"][0]
+    changed = {(end, "bfd_up"): 0.0 for end in made.ends[cable.number]}
+    (one,) = locate_all(made, state(changed=changed))
+    assert (one.part.whole, one.kind) == (PartId.cable(cable.number), Trouble.SESSION_DOWN)
+    assert one.evidence[0].startswith("BFD is down at 2 of 2 ends although BGP is up")
+
+
+def test_of_flows_in_a_circle_the_switch_that_sends_them_astray_is_blamed_and_none_beside() -> None:
+    made = network()
+    up = next(c for c in made.by_device["leaf:0"] if made.devices_of(c)[1] == "spine:0")
+    astray = next(c for c in made.by_device["spine:0"] if made.devices_of(c)[0] != "leaf:0")
+    leaf = made.devices_of(astray)[0]
+    circle = (f"spine:0->{leaf}#{astray.number}", f"{leaf}->spine:0#{astray.number}")
+    target = next(
+        f"gpu:{g}" for g in range(32) if g not in {*made.gpus["leaf:0"], *made.gpus[leaf]}
+    )
+    start = ("gpu:0->nic:0", "nic:0->leaf:0", f"leaf:0->spine:0#{up.number}")
+    lost = ObservedFlow(
+        source="gpu:0",
+        target=target,
+        path=(*start, *circle, *circle),
+        ends_at="spine:0",
+        packets=50,
+        lost=50,
+    )
+    there = made.gpus[leaf][0]
+    nic = next(n for n, own in made.gpus.items() if n.startswith("nic:") and there in own)
+    beside = ObservedFlow(
+        source="gpu:0",
+        target=f"gpu:{there}",
+        path=(*start, circle[0], f"{leaf}->{nic}", f"{nic}->gpu:{there}"),
+        packets=50,
+        lost=20,  # the circle fills the link
+    )
+    (one,) = dead_ends(made, Observed(flows=(lost, lost.model_copy(update={"ends_at": leaf}))))
+    assert str(one.part) == "spine:0"
+    assert one.evidence[1] == f"round and round: spine:0, {leaf}, spine:0"
+    found = locate_all(made, state(), Observed(flows=(lost, *[beside] * 8)))
+    assert kinds(found) == [("spine:0", FaultKind.BLACK_HOLE)]
+
+
 def test_probes_to_a_host_that_no_way_is_left_to_blame_no_switch_on_their_way() -> None:
     (cable,) = network().by_device["nic:8"]
     flow = ObservedFlow(

@@ -218,6 +218,21 @@ def test_symbol_errors_beyond_the_specification_are_found_and_fewer_are_not(
     assert one.confidence > 0.95
 
 
+def test_a_link_that_trains_again_and_again_is_flapping_though_it_never_went_down(
+    store: ObservationStore,
+) -> None:
+    _, upper = network().ends[uplink().number]
+    for number, count in enumerate((0, 0, 3, 3)):  # once may be a plug that was touched
+        look(store, number, {(upper, "link_recoveries"): float(count)})
+        assert found(store, number) == ()
+    for number, count in enumerate((23, 43, 63), start=4):
+        look(store, number, {(upper, "link_recoveries"): float(count)})
+    (one,) = found(store, 6)
+    assert (one.kind, one.part) == (Trouble.FLAPPING, network().part(uplink()))
+    assert "trained its link again 63 times" in one.evidence[0]
+    assert one.confidence > 0.9
+
+
 def test_what_accrued_while_netloom_did_not_run_is_no_burst(store: ObservationStore) -> None:
     _, upper = network().ends[uplink().number]
     look(store, 0, {(upper, "symbol_errors"): 0.0})

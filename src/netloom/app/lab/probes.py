@@ -8,6 +8,7 @@ and nothing must be started inside. Which way a five-tuple takes is asked of eve
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import json
 import os
 import select
@@ -31,24 +32,34 @@ if TYPE_CHECKING:
     from netloom.app.lab.store import LabFolder
     from netloom.ops.plant import Cable, Plant, Port
 
-__all__ = ["Flow", "Probed", "flows_of", "inside", "paths_of", "probe"]
+__all__ = ["Flow", "Probed", "flows_of", "inside", "paths_of", "probe", "rounds_of"]
 
 PORT: Final = 4791  # RoCEv2 (InfiniBand Architecture Specification, annex A17)
 FIRST_SOURCE_PORT: Final = 0xC000
 SOURCE_PORTS: Final = 2  # of each pair, so that most pairs try two ways
 TARGETS: Final = 6  # of each host
-ROUNDS: Final = 20
+ROUNDS: Final = 20  # datagrams of each flow, at least
+MAX_ROUNDS: Final = 50
+MAX_DATAGRAMS: Final = 20_000  # of all flows: few flows send more each, for small losses
 PACE_S: Final = 0.008  # between rounds: a host sends some 50 KB in one, half its 100 Mbit/s
 PATIENCE_S: Final = 0.15  # for the last to arrive, on a machine that has nothing else to do
 SLOWER: Final = 4  # the last may take this many times as long as the slowest that has arrived
 MAX_PATIENCE_S: Final = 2.0
 SMALL_BYTES: Final = 64
 LARGE_BYTES: Final = 4096  # the largest payload of RoCEv2
+LOCK: Final = "probes.lock"
 MAX_HOPS: Final = 16
 MARKER: Final = "127.0.0.1"  # every kernel has a route to it
 WORKERS: Final = 4  # kernels that are asked at the same time
 CLONE_NEWNET: Final = 0x4000_0000  # Linux sched.h
-_HEAD: Final = struct.Struct("!II")
+_HEAD: Final = struct.Struct("!IIQ")
+SO_TIMESTAMPNS: Final = 35  # Linux socket.h: the kernel says when a datagram came in
+_STAMP: Final = struct.Struct("@qq")
+IP_RECVTOS: Final = 13  # Linux in.h: the kernel says with which service a datagram came in
+# As RDMA is sent (docs/operate/deploy.md): code point 26, ECN-capable (RFC 3168: ECT(0)).
+SERVICE: Final = 26 << 2 | 0b10
+ECN_BITS: Final = 0b11
+ABOUT_BYTES: Final = socket.CMSG_SPACE(_STAMP.size) + socket.CMSG_SPACE(1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +88,11 @@ class Probed:
             are known.
         sent: Datagrams.
         lost: Of these, how many never arrived.
+        latencies_s: How long each of the others was on its way, by the kernel's clock; ascending.
         ends_at: Place of the device that refuses it, does not tell where it goes on to, or is a
             host that it was not meant for; None when its way is known to its target.
+        ecn_cleared: Of those that arrived, how many without the ECN bits they were sent with.
+        dscp_changed: Likewise how many with another code point.
     """
 
     flow: Flow
@@ -86,6 +100,9 @@ class Probed:
     sent: int
     lost: int
     ends_at: int | None = None
+    latencies_s: tuple[float, ...] = ()
+    ecn_cleared: int = 0
+    dscp_changed: int = 0
 
 
 def flows_of(plant: Plant) -> tuple[Flow, ...]:
@@ -110,6 +127,11 @@ def flows_of(plant: Plant) -> tuple[Flow, ...]:
     )
 
 
+def rounds_of(num_flows: int) -> int:
+    """Return how many datagrams of each flow are sent."""
+    return max(ROUNDS, min(MAX_ROUNDS, MAX_DATAGRAMS // max(num_flows, 1)))
+
+
 def probe(place: LabFolder, plant: Plant, flows: Sequence[Flow]) -> tuple[Probed, ...]:
     """Send the probes and return what became of each, in their order.
 
@@ -117,20 +139,35 @@ def probe(place: LabFolder, plant: Plant, flows: Sequence[Flow]) -> tuple[Probed
         LabError: we are not root, or a namespace is gone.
     """
     netns.check_root()
+    rounds = rounds_of(len(flows))
     paths = paths_of(place, plant, flows)
-    with ExitStack() as stack:
+    with _alone(place), ExitStack() as stack:
         bench = _Bench.open(place, plant, flows, stack)
-        arrived = bench.run(flows)
+        arrived = bench.run(flows, rounds)
     return tuple(
         Probed(
             flow=flow,
             links=paths[number],
-            sent=ROUNDS,
-            lost=ROUNDS - arrived[number],
+            sent=rounds,
+            lost=rounds - len(arrived.latencies_s[number]),
             ends_at=_end(flow, paths[number]),
+            latencies_s=tuple(sorted(arrived.latencies_s[number])),
+            ecn_cleared=arrived.ecn_cleared[number],
+            dscp_changed=arrived.dscp_changed[number],
         )
         for number, flow in enumerate(flows)
     )
+
+
+@contextmanager
+def _alone(place: LabFolder) -> Iterator[None]:
+    """Wait until no other netloom probes the lab: a watch and a healer share the hosts' ports."""
+    descriptor = os.open(place.path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _end(flow: Flow, links: Sequence[tuple[Cable, Port]]) -> int | None:
@@ -165,15 +202,15 @@ class _Bench:
                     senders[host, port] = stack.enter_context(_udp(port))
         return cls(addresses=addresses, senders=senders, receivers=receivers)
 
-    def run(self, flows: Sequence[Flow]) -> list[int]:
-        """Return how many datagrams of each flow arrived."""
-        arrived = _Arrived(counts=[0] * len(flows))
-        for turn in range(ROUNDS):
+    def run(self, flows: Sequence[Flow], rounds: int) -> _Arrived:
+        """Return what became of the datagrams of each flow."""
+        arrived = _Arrived.of(len(flows), rounds)
+        for turn in range(rounds):
             due_s = time.monotonic() + PACE_S
-            arrived.sent_s.append(time.monotonic())
             for number, flow in enumerate(flows):
                 size = LARGE_BYTES if flow.is_large else SMALL_BYTES
-                data = _HEAD.pack(number, turn).ljust(size, b"\0")
+                now_ns = time.clock_gettime_ns(time.CLOCK_REALTIME)  # as the kernel's stamps
+                data = _HEAD.pack(number, turn, now_ns).ljust(size, b"\0")
                 sender = self.senders[flow.source, flow.source_port]
                 try:
                     sender.sendto(data, (self.addresses[flow.target], PORT))
@@ -181,11 +218,11 @@ class _Bench:
                     continue  # no carrier, or no room: lost
             self._receive(arrived, until_s=due_s)
         patience_s = min(MAX_PATIENCE_S, max(PATIENCE_S, SLOWER * arrived.slowest_s))
-        self._receive(arrived, until_s=time.monotonic() + patience_s, enough=ROUNDS * len(flows))
-        return arrived.counts
+        self._receive(arrived, until_s=time.monotonic() + patience_s, enough=rounds * len(flows))
+        return arrived
 
     def _receive(self, arrived: _Arrived, *, until_s: float, enough: int | None = None) -> None:
-        while enough is None or sum(arrived.counts) < enough:
+        while enough is None or arrived.count < enough:
             left_s = until_s - time.monotonic()
             ready = select.select(self.receivers, [], [], max(0.0, left_s))[0]
             for receiver in ready:
@@ -196,37 +233,77 @@ class _Bench:
 
 @dataclass(slots=True, kw_only=True)
 class _Arrived:
-    """What came in: datagrams by flow, and how long the slowest of them was on its way.
+    """What came in: by flow, how long each datagram was on its way.
 
     Attributes:
-        sent_s: When each round was sent.
+        rounds: How many datagrams of each flow are sent.
+        latencies_s: From before it was sent to when the kernel had it at its target.
+        ecn_cleared: By flow, how many came without the ECN bits they were sent with.
+        dscp_changed: Likewise how many with another code point.
+        count: Of all flows.
+        slowest_s: The longest that one took until it was read here.
+        seen: Flow and round of each; a network that doubles a datagram delivers it once.
     """
 
-    counts: list[int]
-    sent_s: list[float] = field(default_factory=list)
+    rounds: int
+    latencies_s: list[list[float]]
+    ecn_cleared: list[int]
+    dscp_changed: list[int]
+    count: int = 0
     slowest_s: float = 0.0
+    seen: set[tuple[int, int]] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, num_flows: int, rounds: int) -> _Arrived:
+        """Return one into which nothing has come yet."""
+        return cls(
+            rounds=rounds,
+            latencies_s=[[] for _ in range(num_flows)],
+            ecn_cleared=[0] * num_flows,
+            dscp_changed=[0] * num_flows,
+        )
 
     def take(self, receiver: socket.socket) -> None:
         """Take in what waits at a socket; what is not ours does not count."""
         try:
             while True:
-                self._count(receiver.recv(LARGE_BYTES))
+                data, about, _, _ = receiver.recvmsg(LARGE_BYTES, ABOUT_BYTES)
+                self._count(data, about)
         except BlockingIOError:
             return
 
-    def _count(self, data: bytes) -> None:
+    def _count(self, data: bytes, about: Sequence[tuple[int, int, bytes]]) -> None:
         if len(data) < _HEAD.size:
             return
-        number, turn = _HEAD.unpack_from(data)
-        if number < len(self.counts) and turn < len(self.sent_s):
-            self.counts[number] += 1
-            self.slowest_s = max(self.slowest_s, time.monotonic() - self.sent_s[turn])
+        number, turn, sent_ns = _HEAD.unpack_from(data)
+        is_ours = number < len(self.latencies_s) and turn < self.rounds
+        if is_ours and (number, turn) not in self.seen:
+            self.seen.add((number, turn))
+            now_ns = time.clock_gettime_ns(time.CLOCK_REALTIME)
+            told = {(level, kind): data for level, kind, data in about}
+            stamp = told.get((socket.SOL_SOCKET, SO_TIMESTAMPNS))
+            came_ns = now_ns if stamp is None else _nanoseconds(stamp)
+            service = told.get((socket.IPPROTO_IP, socket.IP_TOS), bytes([SERVICE]))[0]
+            self.ecn_cleared[number] += not service & ECN_BITS
+            self.dscp_changed[number] += service >> 2 != SERVICE >> 2
+            # A clock that is set in between makes no latency below nothing.
+            self.latencies_s[number].append(max(0, came_ns - sent_ns) / 1e9)
+            self.count += 1
+            self.slowest_s = max(self.slowest_s, (now_ns - sent_ns) / 1e9)
+
+
+def _nanoseconds(stamp: bytes) -> int:
+    seconds, nanoseconds = _STAMP.unpack_from(stamp)
+    return int(seconds) * 10**9 + int(nanoseconds)
 
 
 def _udp(port: int) -> socket.socket:
     made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     made.settimeout(0)  # never wait
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    made.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    made.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, SERVICE)
+    made.setsockopt(socket.IPPROTO_IP, IP_RECVTOS, 1)
     try:
         made.bind(("0.0.0.0", port))  # noqa: S104  (inside a namespace of the lab)
     except OSError as error:

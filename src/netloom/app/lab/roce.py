@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from netloom.drivers import frr, netns
+from netloom.drivers import frr, netns, vty
 from netloom.drivers.programs import Running, wait_for
 from netloom.errors import InfeasibleError, LabError
 from netloom.ops.lab import namespace_of
@@ -171,7 +171,10 @@ def _configure_router(place: LabFolder, lab: Lab, router: BgpRouter) -> None:
 
 
 def _wait_converged(place: LabFolder, plant: Plant, underlay: Underlay) -> None:
-    """Return when every switch forwards to every host over all of its shortest ways."""
+    """Return when every switch forwards to every host over all of its shortest ways.
+
+    BFD comes up a little later than BGP; a look before that would call it a fault.
+    """
     wanted = expected_ways(plant, underlay)
     waiting = list(underlay.routers)
 
@@ -188,5 +191,9 @@ def _wait_converged(place: LabFolder, plant: Plant, underlay: Underlay) -> None:
 
 
 def _forwards(place: LabFolder, router: BgpRouter, wanted: dict[str, tuple[str, ...]]) -> bool:
-    held = {r.prefix: r.interfaces for r in frr.fib(namespace_of(place.mark, router.name))}
-    return all(held.get(prefix) == ways for prefix, ways in wanted.items())
+    space = namespace_of(place.mark, router.name)
+    held = {r.prefix: r.interfaces for r in frr.fib(space)}
+    if not all(held.get(prefix) == ways for prefix, ways in wanted.items()):
+        return False
+    answering = {session.interface for session in vty.bfd_sessions(space) if session.is_up}
+    return answering >= set(router.peers)

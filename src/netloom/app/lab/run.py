@@ -52,7 +52,7 @@ class LabStart:
     removed: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable keys that docs/lab.md documents."""
+        """Return the stable keys that docs/operate/lab.md documents."""
         return {
             "name": self.lab.name,
             "kind": self.lab.kind,
@@ -83,7 +83,7 @@ class LabStop:
     removed: str
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable keys that docs/lab.md documents."""
+        """Return the stable keys that docs/operate/lab.md documents."""
         return dict(to_plain(self))
 
 
@@ -94,7 +94,7 @@ class LabNames:
     labs: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable keys that docs/lab.md documents."""
+        """Return the stable keys that docs/operate/lab.md documents."""
         return {"labs": list(self.labs)}
 
 
@@ -111,7 +111,7 @@ class FaultReport:
     faults: tuple[InjectedFault, ...] = field(default=())
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable keys that docs/lab.md documents."""
+        """Return the stable keys that docs/operate/lab.md documents."""
         return {self.verb: to_plain(self.faults)}
 
 

@@ -9,36 +9,34 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from netloom.app.lab.drains import planned_drains
-from netloom.app.lab.roce import lab_rate_bps
+from netloom.app.lab.observed import observed_of
+from netloom.app.lab.rates import lab_rates
 from netloom.app.locate import lab_infiniband as observe_infiniband
 from netloom.app.locate import lab_roce as observe_roce
 from netloom.errors import SpecError
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_name
 from netloom.fabric.part_id import PartId
-from netloom.formats.infiniband.cables import scanned_ports
 from netloom.ops.heal.snapshot import Snapshot
 from netloom.ops.locate.device_findings import cables_away
 from netloom.ops.locate.faults import Trouble
-from netloom.ops.locate.identity import shared_guid_devices, shared_identities
 from netloom.ops.locate.locate import locate_all
 from netloom.ops.locate.network import DesignedNetwork
-from netloom.ops.locate.telemetry import window_of
-from netloom.ops.observe.identity import shared_guids, shared_lids
-from netloom.ops.observe.naming import Naming
-from netloom.ops.observe.observation import whole
 from netloom.ops.plant import plant_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netloom.app.lab.probes import Flow
     from netloom.app.lab.store import LabFolder
     from netloom.fabric.graph import Fabric
     from netloom.ops.lab import Lab
+    from netloom.ops.locate.findings import Finding
     from netloom.parts.parts import Technology
 
 __all__ = ["clock_s", "observe"]
 
-# What a scan makes of cables whose devices it cannot tell apart.
-_PLACED: Final = frozenset({Trouble.MISSING, Trouble.MISWIRED})
+_CARRY_NOTHING: Final = frozenset({Trouble.MISWIRED, Trouble.UNUSED})
 
 
 def clock_s() -> float:
@@ -46,13 +44,20 @@ def clock_s() -> float:
     return datetime.now(tz=UTC).timestamp()
 
 
-def observe(place: LabFolder, fabric: Fabric, technology: Technology) -> Snapshot:
+def observe(
+    place: LabFolder,
+    fabric: Fabric,
+    technology: Technology,
+    *,
+    flows: Sequence[Flow] | None = None,
+) -> Snapshot:
     """Return what is wrong with a lab now.
 
     Args:
         place: Of the lab.
         fabric: The network as designed: that of the scenario that the lab was made from.
         technology: How losses are recovered, for what they cost.
+        flows: Probes to send on Ethernet; default: some between all hosts.
 
     Raises:
         SpecError: there is no such lab, or it was made from another network.
@@ -65,49 +70,52 @@ def observe(place: LabFolder, fabric: Fabric, technology: Technology) -> Snapsho
             remedy="name that file",
         )
     taken_s = clock_s()
-    network = DesignedNetwork(
-        fabric=fabric, plant=plant, rate_bps=lambda cable: lab_rate_bps(plant, cable)
-    )
+    rates = lab_rates(plant, is_infiniband=lab.kind == "infiniband")
+    network = DesignedNetwork(fabric=fabric, plant=plant, rate_bps=rates)
     if lab.kind == "infiniband":
-        return _infiniband(place, lab, network, taken_s=taken_s)
-    return _ethernet(place, network, technology, taken_s=taken_s)
+        return _infiniband(place, lab, network, technology, taken_s=taken_s)
+    return _ethernet(place, network, technology, taken_s=taken_s, flows=flows)
 
 
 def _infiniband(
-    place: LabFolder, lab: Lab, network: DesignedNetwork, *, taken_s: float
+    place: LabFolder, lab: Lab, network: DesignedNetwork, technology: Technology, *, taken_s: float
 ) -> Snapshot:
-    plant = network.plant
-    window_s = max(1.0, clock_s() - place.born_at_s)
-    seen = observe_infiniband.look(place, lab, plant, window_s=window_s)
-    ports = scanned_ports(seen.rows, Naming())
-    shared = [*shared_guids(plant, ports, taken_s), *shared_lids(ports, taken_s)]
-    heard = window_of([whole("subnet", taken_s, shared, cursor="")])
-    hidden = {
-        PartId.cable(cable.number)
-        for name in shared_guid_devices(heard)
-        for cable in network.by_device.get(name, ())
-    }
-    found = [f for f in seen.findings if f.part.whole not in hidden or f.kind not in _PLACED]
+    seen = observe_infiniband.look(place, lab, network, taken_s=taken_s)
+    planned = planned_drains(place, network.plant)
+    said = locate_all(network, seen.heard, None, technology, planned)
+    found = tuple(_with_ends(one, seen) for one in said)
+    away = cables_away(network, seen.heard)
+    away |= {one.part.index for one in found if one.kind in _CARRY_NOTHING}
     return Snapshot(
-        findings=(
-            *shared_identities(network, heard),
-            *(replace(one, hurts=one.hurts or network.behind(one.part)) for one in found),
-        ),
+        findings=found,
         taken_s=taken_s,
-        away=tuple(dict.fromkeys(seen.away)),
-        disputes=tuple(seen.disputes),
+        away=tuple(PartId.cable(number) for number in sorted(away)),
+        disputes=tuple(observe_infiniband.confirm(seen, network, found)),
         doubts=tuple(seen.doubts),
         lids=seen.lids,
     )
 
 
+def _with_ends(finding: Finding, seen: observe_infiniband.SubnetSeen) -> Finding:
+    """Return a miswired cable with where its ends lead."""
+    if finding.kind != Trouble.MISWIRED:
+        return finding
+    ends = observe_infiniband.where_ends_lead(seen, finding.part.index)
+    return replace(finding, evidence=(*finding.evidence, *ends))
+
+
 def _ethernet(
-    place: LabFolder, network: DesignedNetwork, technology: Technology, *, taken_s: float
+    place: LabFolder,
+    network: DesignedNetwork,
+    technology: Technology,
+    *,
+    taken_s: float,
+    flows: Sequence[Flow] | None,
 ) -> Snapshot:
     plant = network.plant
-    seen = observe_roce.look(place, plant, taken_s)
+    seen = observe_roce.look(place, plant, taken_s, flows=flows)
     assert seen.heard is not None
-    observed = observe_roce.observed_of(plant, seen.probed, _gpus(network.fabric))
+    observed = observed_of(plant, seen.probed, _gpus(network.fabric))
     planned = planned_drains(place, plant)
     away = cables_away(network, seen.heard, planned) | {cable.number for cable in seen.down}
     return Snapshot(

@@ -22,20 +22,20 @@ from netloom.ops.locate.telemetry import window_of
 from netloom.ops.observe.compare import compare
 from netloom.ops.observe.observation import Observation, Reading, whole
 from netloom.ops.underlay import expected_uses, expected_ways, underlay_of
-from netloom.spec.observed import Observed, ObservedFlow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
+    from netloom.app.lab.probes import Flow
     from netloom.app.lab.routers import RouterState
     from netloom.app.lab.store import LabFolder
     from netloom.drivers.netns import End
     from netloom.ops.locate.telemetry import TelemetryWindow
     from netloom.ops.observe.compare import Built
-    from netloom.ops.plant import Cable, Plant, Port
+    from netloom.ops.plant import Cable, Plant
     from netloom.ops.underlay import BgpRouter
 
-__all__ = ["EthernetSeen", "look", "observed_of", "route_counts"]
+__all__ = ["EthernetSeen", "look", "route_counts"]
 
 AGAIN_S: Final = 0.2  # zebra writes a route within milliseconds
 WORKERS: Final = 4  # programs that are asked at the same time
@@ -60,13 +60,16 @@ class EthernetSeen:
     doubts: tuple[str, ...] = ()
 
 
-def look(place: LabFolder, plant: Plant, time_s: float) -> EthernetSeen:
+def look(
+    place: LabFolder, plant: Plant, time_s: float, flows: Sequence[Flow] | None = None
+) -> EthernetSeen:
     """Return what interfaces, routes and probes show.
 
     Args:
         place: Of the lab.
         plant: As designed.
         time_s: Now.
+        flows: Probes to send; default: some between all hosts.
     """
     doubts: list[str] = []
     uses = expected_uses(plant, underlay_of(plant))
@@ -78,7 +81,7 @@ def look(place: LabFolder, plant: Plant, time_s: float) -> EthernetSeen:
         built = pool.submit(built_of_namespaces, named_devices(place, plant))
         held = pool.submit(addresses_of(place, plant).read, time_s, "")
         up = with_carrier(ends_of(place, plant, plant.cables), doubts)
-        probed = probe(place, plant, flows_of(plant))
+        probed = probe(place, plant, flows_of(plant) if flows is None else flows)
         readings = [_links_up(place, plant, up, time_s)]
         for router, reading in asked:
             try:
@@ -161,43 +164,3 @@ def _disputes(probed: tuple[Probed, ...], down: tuple[Cable, ...]) -> list[Dispu
     }
     says = ("its ends have no carrier", "probes came through it")
     return [Dispute(part=PartId.cable(number), says=says) for number in sorted(through)]
-
-
-def observed_of(plant: Plant, probed: Iterable[Probed], gpu_of: dict[str, str]) -> Observed:
-    """Return probes as observations by name, for locating.
-
-    Args:
-        plant: Of the lab.
-        probed: What became of them; those whose way is unknown tell where it ends.
-        gpu_of: The GPU beside each NIC port, both by name.
-    """
-    flows = tuple(
-        _observed_flow(plant, one, gpu_of)
-        for one in probed
-        if {plant.devices[end].name for end in (one.flow.source, one.flow.target)} <= gpu_of.keys()
-    )
-    return Observed(flows=flows)
-
-
-def _observed_flow(plant: Plant, one: Probed, gpu_of: dict[str, str]) -> ObservedFlow:
-    first, last = (plant.devices[end].name for end in (one.flow.source, one.flow.target))
-    path = [f"{gpu_of[first]}->{first}", *(_link_name(plant, link) for link in one.links)]
-    if one.ends_at is None:
-        path.append(f"{last}->{gpu_of[last]}")
-    return ObservedFlow(
-        source=gpu_of[first],
-        target=gpu_of[last],
-        source_port=one.flow.source_port,
-        path=tuple(path),
-        ends_at=None if one.ends_at is None else plant.devices[one.ends_at].name,
-        packets=one.sent,
-        lost=one.lost,
-        large=one.flow.is_large,
-    )
-
-
-def _link_name(plant: Plant, link: tuple[Cable, Port]) -> str:
-    cable, sender = link
-    far = cable.upper if sender == cable.lower else cable.lower
-    ends = "->".join(plant.devices[port.device].name for port in (sender, far))
-    return f"{ends}#{cable.number}"

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 from netloom.app.lazy import exports
 
 if TYPE_CHECKING:
+    from netloom.app.watch.alerting import (
+        AlertTargets,
+    )
     from netloom.app.watch.run import (
         WatchReport,
         default_store,
+        remote_access,
         watch,
         write_monitoring_files,
     )
@@ -18,9 +22,11 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AlertTargets",
     "WatchReport",
     "WatchSources",
     "default_store",
+    "remote_access",
     "watch",
     "write_monitoring_files",
 ]
@@ -28,9 +34,11 @@ __all__ = [
 __getattr__ = exports(
     __name__,
     {
+        "netloom.app.watch.alerting": ("AlertTargets",),
         "netloom.app.watch.run": (
             "WatchReport",
             "default_store",
+            "remote_access",
             "watch",
             "write_monitoring_files",
         ),

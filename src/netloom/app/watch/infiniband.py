@@ -39,6 +39,9 @@ FULL: Final = {
     "relay_errors": 0xFFFF,
     "send_discards": 0xFFFF,
 }
+# A port that has a neighbour and waits for a subnet manager: InfiniBand Architecture
+# Specification, volume 1, PortInfo.PortState.
+IDLE: Final = ("Init", "Initialize", "Armed")
 CUT_OFF: Final = "sees half of the devices or fewer; the place it looks from may be cut off"
 
 _LINE: Final = re.compile(r"0x(?P<level>[0-9A-Fa-f]{1,8}) -> (?P<text>.*)", re.ASCII)
@@ -141,11 +144,12 @@ class SubnetLinks:
         )
 
     def _has_master(self) -> bool:
-        """Return whether a subnet manager answers as master; its log would not say it died."""
-        try:
-            return ibdiags.manager(self.vantage.client).state == "master"
-        except LabError:
-            return False
+        """Return whether a subnet manager answers as master; its log would not say it died.
+
+        Where none does it is asked from the other places too: the way to it may be cut, not it.
+        """
+        best = self.vantage.client
+        return any(map(_sees_master, (best, *(c for c in self.vantage.clients if c != best))))
 
     def _shared(self, rows: Iterable[LinkRow], time_s: float) -> Iterable[Observation]:
         """Give the devices that share a GUID or a LID."""
@@ -160,9 +164,20 @@ class SubnetLinks:
             is_up = row.state == "Active" and row.physical_state == "LinkUp"
             if is_up or part in self.ports:
                 yield Observation(time_s, part, "link_up", float(is_up))
+            if row.state in IDLE and row.physical_state == "LinkUp":
+                yield Observation(time_s, part, "port_waits", 1.0)
+            elif row.state == "Active" and not row.peer_name:
+                yield Observation(time_s, part, "port_dark", 1.0)
             rate_bps = nominal_bps(row.width, row.lane_gbps)
             if is_up and rate_bps is not None:
                 yield Observation(time_s, part, "rate_bps", rate_bps)
+
+
+def _sees_master(client: ibdiags.Client) -> bool:
+    try:
+        return ibdiags.manager(client).state == "master"
+    except LabError:
+        return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

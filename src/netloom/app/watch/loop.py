@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from netloom.errors import NetloomError, OutputError
+from netloom.ops.observe.devices import printable
 from netloom.ops.observe.observation import failed
 from netloom.ops.observe.retention import RetentionLimits, retain
 from netloom.ops.observe.store_file import StoreFullError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Watch"]
 
 RETAIN_S: Final = 300.0
+WAKE_S: Final = 0.5
 STORE: Final = "store"
 
 
@@ -41,6 +43,7 @@ class Watch:
         every_s: From the start of one round to that of the next.
         limits: How much of the past is kept.
         is_stopped: Whether to stop; asked before each look.
+        wake: Asked between rounds, twice a second: whether to locate and publish at once.
     """
 
     store: ObservationStore
@@ -52,6 +55,7 @@ class Watch:
     every_s: float = 10.0
     limits: RetentionLimits = field(default_factory=RetentionLimits)
     is_stopped: Callable[[], bool] = bool
+    wake: Callable[[], bool] | None = None
     _last_s: float = 0.0
     _retained_s: float | None = None
     _failing: set[str] = field(default_factory=set)
@@ -81,10 +85,27 @@ class Watch:
             done += 1
             taken_s = self.clock.ticks_s() - start_s
             next_s = (taken_s // self.every_s + 1) * self.every_s
-            if (rounds is not None and done >= rounds) or self.clock.wait(next_s - taken_s):
+            if (rounds is not None and done >= rounds) or self._wait(next_s - taken_s):
                 break
         self.log("stop", rounds=done)
         return done
+
+    def _wait(self, wait_s: float) -> bool:
+        """Wait for the next round, and return whether to stop instead."""
+        if self.wake is None:
+            return self.clock.wait(wait_s)
+        until_s = self.clock.ticks_s() + wait_s
+        while (left_s := until_s - self.clock.ticks_s()) > 0:
+            if self.clock.wait(min(left_s, WAKE_S)):
+                return True
+            if self.wake():
+                self._tell_now(self._time_s())
+        return self.is_stopped()
+
+    def _tell_now(self, now_s: float) -> None:
+        if self.locate is not None:
+            self.locate(now_s, self.failing)
+        self.publish(now_s)
 
     @property
     def failing(self) -> tuple[str, ...]:
@@ -120,9 +141,7 @@ class Watch:
             self._tell(reading)
         now_s = self._time_s()
         self._retain(now_s)
-        if self.locate is not None:
-            self.locate(now_s, self.failing)
-        self.publish(now_s)
+        self._tell_now(now_s)
         took_s = round(self.clock.ticks_s() - begun_s, 3)
         told = {"observations": num_seen, "rows": num_rows, "took_s": took_s}
         self.log("round", **told, failing=self.failing)
@@ -148,6 +167,9 @@ class Watch:
             raise  # ours, not the source's
         except NetloomError as error:
             reading = failed(collector.source, time_s, str(error), cursor=cursor)
+        except Exception as error:  # noqa: BLE001  (a defect in one collector ends no watch)
+            text = f"defect of netloom: {type(error).__name__}: {error}"
+            reading = failed(collector.source, time_s, printable(text, 400), cursor=cursor)
         return replace(reading, took_s=self.clock.ticks_s() - begun_s)
 
     def _time_s(self) -> float:

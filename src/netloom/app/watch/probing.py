@@ -4,32 +4,36 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from netloom.app.lab.probes import flows_of, probe
-from netloom.app.locate.lab_roce import observed_of
+from netloom.app.lab.observed import observed_of
+from netloom.app.lab.probes import ROUNDS, flows_of, paths_of, probe
 from netloom.errors import LabError, SpecError
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_name
+from netloom.ops.locate.looks.next_probes import next_probes
 from netloom.ops.locate.read import parse_observed
 from netloom.ops.observe.observation import Observation, Reading, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from netloom.app.lab.probes import Probed
+    from netloom.app.lab.probes import Flow, Probed
     from netloom.app.lab.store import LabFolder
     from netloom.fabric.graph import Fabric
+    from netloom.ops.locate.looks.next_probes import Lead
     from netloom.ops.plant import Plant
-    from netloom.spec.observed import Observed
+    from netloom.spec.observed import Observed, ObservedFlow
 
-__all__ = ["FlowFileCollector", "LabProbes"]
+__all__ = ["FlowFileCollector", "LabProbes", "percentiles"]
 
 MAX_BYTES: Final = 256 * 2**20
+AIMED: Final = 64  # probes beside the usual ones, at most
+AIMED_PORTS: Final = 2  # source ports that are tried for each pair of hosts
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,12 +45,15 @@ class LabProbes:
         plant: As designed.
         fabric: The same.
         observed: What became of those of the last look.
+        aimed: Probes beside the usual ones, across what is suspected.
     """
 
     place: LabFolder
     plant: Plant
     fabric: Fabric
     observed: Observed | None = None
+    aimed: tuple[Flow, ...] = ()
+    _leads: frozenset[int] = frozenset()
 
     @property
     def source(self) -> str:
@@ -54,16 +61,43 @@ class LabProbes:
         return "probes"
 
     def read(self, time_s: float, cursor: str) -> Reading:
-        """Send them, and tell how many of each host's were lost.
+        """Send them, and tell how many of each host's were lost and how long the others took.
 
         Raises:
             LabError: a namespace is gone, or we are not root.
         """
         self.observed = None
-        probed = probe(self.place, self.plant, flows_of(self.plant))
+        probed = probe(self.place, self.plant, (*flows_of(self.plant), *self.aimed))
         self.observed = observed_of(self.plant, probed, _gpus(self.fabric))
-        seen = list(self._losses(probed, time_s))
+        seen = [*self._losses(probed, time_s), *self._latencies(probed, time_s)]
         return whole(self.source, time_s, seen, cursor=cursor)
+
+    def aim(self, leads: Mapping[int, Lead]) -> None:
+        """Choose probes that tell most about which of the cables is to blame.
+
+        Raises:
+            LabError: a namespace is gone.
+        """
+        if leads.keys() == self._leads:
+            return
+        self._leads = frozenset(leads)
+        self.aimed = self._chosen(leads) if leads else ()
+
+    def _chosen(self, leads: Mapping[int, Lead]) -> tuple[Flow, ...]:
+        candidates = _candidates(self.plant)
+        ways = paths_of(self.place, self.plant, candidates)
+        cables = sorted(leads)
+        crosses = np.array(
+            [[number in {c.number for c, _ in way} for number in cables] for way in ways]
+        )
+        picked = next_probes(
+            [leads[number].chance for number in cables],
+            crosses,
+            [leads[number].rate for number in cables],
+            count=AIMED,
+            packets=ROUNDS,
+        )
+        return tuple(candidates[place] for place in picked)
 
     def _losses(self, probed: Iterable[Probed], time_s: float) -> Iterable[Observation]:
         sent: dict[int, int] = defaultdict(int)
@@ -74,6 +108,40 @@ class LabProbes:
         for host, count in sent.items():
             part = self.plant.devices[host].name
             yield Observation(time_s, part, "probe_loss", lost[host] / max(count, 1))
+
+    def _latencies(self, probed: Iterable[Probed], time_s: float) -> Iterable[Observation]:
+        """Tell what small probes of each host took: full ones wait for the lab's slow cables."""
+        took: dict[int, list[float]] = defaultdict(list)
+        for one in probed:
+            if not one.flow.is_large:
+                took[one.flow.source] += one.latencies_s
+        for host, some in took.items():
+            yield from percentiles(time_s, self.plant.devices[host].name, "probe_latency", some)
+
+
+def percentiles(
+    time_s: float, part: str, name: str, times_s: Sequence[float]
+) -> Iterable[Observation]:
+    """Give median and 99th percentile of times; nothing of none.
+
+    The percentile is the least time that 99 % of them do not exceed.
+    """
+    ordered = sorted(times_s)
+    for share in (50, 99) if ordered else ():
+        place = -(-len(ordered) * share // 100) - 1
+        yield Observation(time_s, part, f"{name}_p{share}_s", ordered[place])
+
+
+def _candidates(plant: Plant) -> tuple[Flow, ...]:
+    """Return probes by other source ports than the usual ones."""
+    usual = {one.source_port for one in flows_of(plant)}
+    more = range(1, 1 + AIMED_PORTS)
+    return tuple(
+        replace(one, source_port=max(usual) + port)
+        for port in more
+        for one in flows_of(plant)
+        if one.source_port == min(usual)
+    )
 
 
 def _gpus(fabric: Fabric) -> dict[str, str]:
@@ -124,7 +192,21 @@ class FlowFileCollector:
         if time_s - self._changed_s > self.fresh_s:
             self.observed = None
             raise LabError(file=str(self.path), what=f"says nothing new for {self.fresh_s:g} s")
-        return Reading(source=self.source, time_s=time_s, cursor=now)
+        seen = list(self._seen(self.observed, time_s))
+        return whole(self.source, time_s, seen, cursor=now)
+
+    def _seen(self, observed: Observed, time_s: float) -> Iterable[Observation]:
+        """Tell losses and delays by the GPU that sends."""
+        flows: dict[str, list[ObservedFlow]] = defaultdict(list)
+        for flow in observed.flows:
+            flows[flow.source].append(flow)
+        for part, some in flows.items():
+            packets = sum(flow.packets for flow in some)
+            if packets:
+                lost = sum(flow.lost for flow in some)
+                yield Observation(time_s, part, "probe_loss", min(1.0, lost / packets))
+            delays = [flow.delay_s for flow in some if flow.delay_s is not None]
+            yield from percentiles(time_s, part, "probe_delay", delays)
 
     def _data(self) -> bytes:
         try:

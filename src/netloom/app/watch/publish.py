@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from netloom.app.watch.cabling import CablingAudit
 from netloom.app.watch.infiniband import SubnetLinks
-from netloom.formats.prometheus.metrics import DeviceIdentity, Now, PortNeighbour, Suspect, render
+from netloom.formats.prometheus.metrics import (
+    DeviceIdentity,
+    Now,
+    PortNeighbour,
+    Suspect,
+    families_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from netloom.drivers.metrics_server import Server
+    from netloom.drivers.remote_write import RemoteWriter
     from netloom.ops.observe.cases import Case
     from netloom.ops.observe.designed import Designed
     from netloom.ops.observe.observation import Collector
@@ -30,8 +37,10 @@ class Publisher:
         designed: What should be there.
         collectors: Of the watch.
         server: Where it goes; None to serve nothing.
+        remote: Where it goes beyond this machine; None for nowhere.
         stale_s: A source not seen well for longer than this is left out, and health says so.
         cases: Gives the findings that are open, the surest first.
+        leads: Whether this watch writes them.
     """
 
     store: ObservationStore
@@ -40,10 +49,12 @@ class Publisher:
     server: Server | None
     stale_s: float
     cases: Callable[[], Sequence[Case]] = tuple
+    remote: RemoteWriter | None = None
+    leads: Callable[[], bool] = lambda: True
 
     def __call__(self, now_s: float) -> None:
         """Tell what is seen now."""
-        if self.server is None:
+        if self.server is None and self.remote is None:
             return
         health = health_of(self.store, now_s, stale_s=self.stale_s)
         fresh = {one["source"] for one in health["sources"] if one["fresh"]}
@@ -64,8 +75,14 @@ class Publisher:
                 Suspect(part=case.label, kind=case.kind, confidence=case.confidence)
                 for case in self.cases()
             ],
+            remote=self.remote.counts if self.remote else {},
+            leads=self.leads(),
         )
-        self.server.put(render(now), health)
+        families = families_of(now)
+        if self.server is not None:
+            self.server.put(families.text().encode(), health)
+        if self.remote is not None:
+            self.remote.put(now_s, list(families.samples()))
 
     def _values(self, fresh: set[str]) -> Iterator[tuple[str, str, float]]:
         """Give each number once: Prometheus refuses all of a scrape that has one twice."""

@@ -40,6 +40,7 @@ class WatchSources:
         collect: Any registered collector and its target: ``NAME=TARGET``.
         inventory: A file with the devices to ask.
         naming: What devices and ports are called there.
+        drains: A file with the parts that are out of use on purpose, read again at each round.
     """
 
     lab: LabFolder | None = None
@@ -54,6 +55,7 @@ class WatchSources:
     collect: tuple[str, ...] = ()
     inventory: Path | None = None
     naming: Naming = field(default_factory=Naming)
+    drains: Path | None = None
 
     def targets(self, designed: Designed) -> list[tuple[str, str]]:
         """Return the kind of collector and the target of each source, in the order of looking.

@@ -11,7 +11,6 @@ from netloom.app.lab.ethernet import (
 )
 from netloom.app.lab.infiniband import subnets_of
 from netloom.app.lab.infiniband_faults import client_of
-from netloom.app.lab.roce import lab_rate_bps
 from netloom.app.lab.routers import addresses_of, named_devices, routers_of
 from netloom.app.watch.cabling import Cabled, CablingAudit
 from netloom.app.watch.infiniband import (
@@ -20,10 +19,10 @@ from netloom.app.watch.infiniband import (
     SubnetLinks,
     Vantage,
 )
+from netloom.app.watch.managers import LabManagers
 from netloom.app.watch.probing import LabProbes
 from netloom.drivers import ibdiags
 from netloom.errors import SpecError
-from netloom.formats.infiniband import ibsim_topology
 from netloom.formats.infiniband.cables import built_of_links
 from netloom.ops.observe.compare import Built
 from netloom.ops.observe.naming import Naming
@@ -44,7 +43,6 @@ __all__ = [
     "cabling_of",
     "collectors_here",
     "infiniband_lab_collectors",
-    "lab_rates",
     "roce_lab_collectors",
 ]
 
@@ -67,6 +65,7 @@ def infiniband_lab_collectors(place: LabFolder, designed: Designed) -> list[Coll
         )
         counters = f"counters {network.number}"
         found.append(SubnetCounters(source=counters, vantage=vantage, naming=Naming()))
+        found.append(LabManagers(place=place, network=network))
         found += [
             ManagerLog(
                 source=f"log {network.manager_name(index)}",
@@ -174,12 +173,3 @@ def built_in_lab(place: LabFolder, designed: Designed) -> Built:
         return built_of_namespaces(named_devices(place, plant))
     networks = subnets_of(place, lab, plant)
     return Built.joined(built_of_links(_vantage(place, one).links(), Naming()) for one in networks)
-
-
-def lab_rates(designed: Designed) -> Callable[[Cable], float]:
-    """Return what each cable runs at in a lab: all scaled alike, as ibsim and shapers can."""
-    plant = designed.plant
-    if not designed.is_infiniband:
-        return lambda cable: lab_rate_bps(plant, cable)
-    names = ibsim_topology.speed_names(cable.rate_bps for cable in plant.cables)
-    return lambda cable: ibsim_topology.SPEEDS_BPS[names[cable.rate_bps]]

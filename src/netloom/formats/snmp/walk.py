@@ -1,10 +1,12 @@
-"""SNMP: interfaces (IF-MIB, RFC 2863) and neighbours (LLDP-MIB, IEEE 802.1AB) of a device.
+"""SNMP: interfaces, neighbours and optics of a device.
 
-Read from what ``snmpbulkwalk -OnQUet`` prints: numbers of objects, values without types.
+By IF-MIB (RFC 2863), LLDP-MIB (IEEE 802.1AB) and ENTITY-SENSOR-MIB (RFC 3433) with ENTITY-MIB (RFC
+6933). Read from what ``snmpbulkwalk -OnQUet`` prints: numbers of objects, values without types.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
@@ -14,11 +16,21 @@ from netloom.ops.observe.devices import DeviceReport, PortValue, SeenNeighbour
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["SUBTREES", "parse_walk", "report_of"]
+__all__ = ["SUBTREES", "WALKS", "parse_walk", "report_of"]
 
 IF, IF_X = ".1.3.6.1.2.1.2.2.1", ".1.3.6.1.2.1.31.1.1.1"
 LLDP_LOCAL, LLDP_REMOTE = ".1.0.8802.1.1.2.1.3.7.1", ".1.0.8802.1.1.2.1.4.1.1"
-SUBTREES: Final = (IF, IF_X, LLDP_LOCAL, LLDP_REMOTE)
+PHYSICAL, SENSOR = ".1.3.6.1.2.1.47.1.1.1.1", ".1.3.6.1.2.1.99.1.1.1"
+ALIAS: Final = ".1.3.6.1.2.1.47.1.3.2.1"
+DESCRIPTION, INSIDE_OF = f"{PHYSICAL}.2", f"{PHYSICAL}.4"
+SYSTEM: Final = ".1.3.6.1.2.1.1"
+SYSTEM_TEXT: Final = f"{SYSTEM}.1"  # sysDescr (RFC 3418): hardware, operating system, version
+SUBTREES: Final = (SYSTEM, IF, IF_X, LLDP_LOCAL, LLDP_REMOTE, PHYSICAL, ALIAS, SENSOR)
+# Of what is physical only two columns are read; an agent without them answers at once.
+WALKS: Final = (
+    *(SYSTEM, IF, IF_X, LLDP_LOCAL, LLDP_REMOTE),
+    *(SENSOR, DESCRIPTION, INSIDE_OF, f"{ALIAS}.2"),
+)
 NAME: Final = f"{IF_X}.1"
 _COUNTS: Final = {
     f"{IF}.4": ("mtu_bytes", 1.0),
@@ -42,6 +54,13 @@ _COLUMNS: Final = tuple(
     for tree in SUBTREES
 )
 _NUMBER: Final = re.compile(r"\d{1,20}", re.ASCII)
+_READING: Final = re.compile(r"-?\d{1,10}", re.ASCII)
+_IF_INDEX: Final = re.compile(rf"{re.escape(IF)}\.1\.(?P<index>\d{{1,10}})", re.ASCII)
+_WAY: Final = re.compile(r"\b(?P<way>rx|receive|input|tx|transmit|output)", re.IGNORECASE)
+_LANE: Final = re.compile(r"\b(?:lane|channel)[ _-]?(?P<lane>[1-9]\d?)\b", re.IGNORECASE | re.ASCII)
+RECEIVES: Final = frozenset({"rx", "receive", "input"})
+VOLTS_DC, AMPERES, WATTS, CELSIUS, DBM = "4", "5", "6", "8", "14"  # of EntitySensorDataType
+MAX_DEPTH: Final = 16
 
 if TYPE_CHECKING:
     Columns = Mapping[str, Mapping[str, str]]
@@ -63,11 +82,12 @@ def parse_walk(text: str) -> dict[str, dict[str, str]]:
 def report_of(columns: Columns) -> DeviceReport:
     """Return what a device says of its interfaces, each by its name."""
     names = columns.get(NAME, {})
-    values = [*_values(columns, names), *_packets(columns, names)]
+    values = [*_values(columns, names), *_packets(columns, names), *_optics(columns, names)]
     return DeviceReport(
         values=values,
         neighbours=[*_neighbours(columns)],
         missing="" if names else "no ifName (IF-MIB): its interfaces have no names",
+        versions={"os": next(iter(columns.get(SYSTEM_TEXT, {}).values()), "")},
     )
 
 
@@ -101,6 +121,58 @@ def _neighbours(columns: Columns) -> Iterator[SeenNeighbour]:
         there = columns.get(f"{LLDP_REMOTE}.{8 if by_mac else 7}", {}).get(index, "")
         if device and port and there:
             yield SeenNeighbour(port, device[:80], there[:80])
+
+
+def _optics(columns: Columns, names: Mapping[str, str]) -> Iterator[PortValue]:
+    """Give what sensors in ports say; those of fans and of the board are in none."""
+    for index, kind in columns.get(f"{SENSOR}.1", {}).items():
+        port = names.get(_interface(columns, index), "")
+        value = _reading(columns, index)
+        about = columns.get(DESCRIPTION, {}).get(index, "")[:120]
+        metric = _optic_metric(kind, about)
+        if not port or value is None or not metric:
+            continue
+        if kind == WATTS:
+            if value <= 0:
+                continue  # no light has no decibels
+            value = 10 * math.log10(1e3 * value)
+        lane = _LANE.search(about)
+        yield PortValue(port, metric, value, f"lane:{lane['lane']}" if lane else "")
+
+
+def _optic_metric(kind: str, about: str) -> str:
+    plain = {
+        VOLTS_DC: "optic_voltage_v",
+        AMPERES: "optic_bias_a",
+        CELSIUS: "optic_temperature_c",
+    }
+    way = _WAY.search(about)
+    if kind in {WATTS, DBM} and way:
+        is_received = way["way"].lower() in RECEIVES
+        return "optic_receive_power_dbm" if is_received else "optic_transmit_power_dbm"
+    return plain.get(kind, "")
+
+
+def _interface(columns: Columns, index: str) -> str:
+    """Return the number of the interface that holds a sensor, through what it is contained in."""
+    holders, aliases = columns.get(INSIDE_OF, {}), columns.get(f"{ALIAS}.2", {})
+    for _ in range(MAX_DEPTH):
+        match = _IF_INDEX.fullmatch(aliases.get(f"{index}.0", ""))
+        if match:
+            return match["index"]
+        index = holders.get(index, "")
+    return ""
+
+
+def _reading(columns: Columns, index: str) -> float | None:
+    """Return what a sensor reads, in its own unit: thousands by scale, decimals by precision."""
+    cells = [columns.get(f"{SENSOR}.{column}", {}).get(index, "") for column in (2, 3, 4, 5)]
+    if not all(_READING.fullmatch(cell) for cell in cells[:3]) or cells[3] not in {"", "1"}:
+        return None  # or it is not ok(1)
+    scale, precision, value = (int(cell) for cell in cells[:3])
+    if not (1 <= scale <= 17 and -8 <= precision <= 9):
+        return None
+    return float(value * 1000.0 ** (scale - 9) / 10.0**precision)
 
 
 def _local_port(columns: Columns, index: str) -> str:

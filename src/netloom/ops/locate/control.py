@@ -57,6 +57,8 @@ def sessions_down(
             trust = TRUST[Trouble.REFUSED if shut.get(number) else Trouble.SESSION_DOWN]
             sure = believed(trust, routes[number])
             yield network.finding(cut.whole, Trouble.SESSION_DOWN, text, confidence=sure)
+        elif routes[number] and not any(one.is_so for one in routes[number]):
+            yield _only_bfd_down(network, cut.whole, packets[number])
         else:
             some = says[number]
             text = (
@@ -67,6 +69,16 @@ def sessions_down(
                 text += "; one end hears the other, and is not heard"
             sure = believed(TRUST[FaultKind.LOSS], some)
             yield network.finding(cut, FaultKind.LOSS, text, confidence=sure, gain=1.0)
+
+
+def _only_bfd_down(network: DesignedNetwork, cable: PartId, says: Sequence[Report]) -> Finding:
+    """Return that routes lead over a cable whose failure BFD would not notice."""
+    text = (
+        f"BFD is down at {sum(one.is_so for one in says)} of {len(says)} ends although BGP is up: "
+        "a failure is noticed by BGP's timers alone"
+    )
+    sure = believed(TRUST[Trouble.SESSION_DOWN], says)
+    return network.finding(cable, Trouble.SESSION_DOWN, text, confidence=sure)
 
 
 def _direction(network: DesignedNetwork, heard: TelemetryWindow, number: int) -> Direction:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from netloom.ops.observe.tracks import Track
     from netloom.ops.plant import Cable
 
-__all__ = ["damaged", "increase", "symbol_errors"]
+__all__ = ["damaged", "increase", "retrained", "symbol_errors"]
 
 # A link is out of specification above this bit error rate: InfiniBand Architecture Specification,
 # volume 2 (recalled).
@@ -85,6 +85,32 @@ def symbol_errors(
             confidence=max(one.belief(SYMBOL_PRIOR) for one in counts),
             magnitude=loss,
             gain=loss,
+        )
+
+
+def retrained(
+    network: DesignedNetwork, heard: TelemetryWindow, is_away: Callable[[Cable], bool]
+) -> Iterator[Finding]:
+    """Give the cables that train again and again without going down: each time nothing passes."""
+    by_cable: dict[int, list[_Count]] = defaultdict(list)
+    for part, track in heard.of("link_recoveries").items():
+        cable = network.at.get(part)
+        if len(track.values) < 2 or cable is None or is_away(cable):
+            continue
+        one = _counted(heard, part, track)
+        if one is not None and len(one.rises) > 1:  # once may be a cable that was plugged in
+            by_cable[cable.number].append(one)
+    for number, counts in sorted(by_cable.items()):
+        text = "; ".join(
+            f"{one.part} trained its link again {one.total:,.0f} times in {one.span_s:.0f} s"
+            for one in counts
+        )
+        yield network.finding(
+            network.part(network.cables[number]),
+            Trouble.FLAPPING,
+            text,
+            confidence=max(one.belief(SYMBOL_PRIOR) for one in counts),
+            magnitude=max(one.total for one in counts),
         )
 
 

@@ -13,6 +13,7 @@ from netloom.fabric.names import find_vertex
 from netloom.fabric.part_id import PartId
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import Finding
+from netloom.ops.locate.loops import circle_of, strays_at
 from netloom.ops.locate.testimony import TRUST, Report, believed
 from netloom.ops.underlay import expected_ways
 
@@ -38,6 +39,8 @@ def dead_ends(
 ) -> Iterator[Finding]:
     """Give the devices at which flows end that lose packets, unless no way on is left.
 
+    Of flows that go in a circle it is the device that sends them astray.
+
     Args:
         network: As designed.
         observed: Flows and probes.
@@ -46,17 +49,34 @@ def dead_ends(
     Raises:
         SpecError: a flow names what is not there.
     """
+    lossy = [flow for flow in observed.flows if flow.ends_at is not None and flow.lost]
+    ways = expected_ways(network.plant, network.underlay, gone) if lossy else {}
     ending: dict[str, list[ObservedFlow]] = defaultdict(list)
-    for flow in observed.flows:
-        if flow.ends_at is not None and flow.lost:
-            ending[flow.ends_at].append(flow)
-    ways = expected_ways(network.plant, network.underlay, gone) if ending else {}
+    for flow in lossy:
+        ending[_blamed(network, flow, ways)].append(flow)
     for name, flows in sorted(ending.items()):
         find_vertex(network.fabric, name)
         prefixes = _prefixes(network, name, ways)
         some = [flow for flow in flows if prefixes is None or _leads_on(network, flow, prefixes)]
         if some:
             yield _finding(network, name, some, _num_through(observed, name))
+
+
+def _blamed(
+    network: DesignedNetwork, flow: ObservedFlow, ways: dict[int, dict[str, tuple[str, ...]]]
+) -> str:
+    """Return the device that sends a flow in a circle, or where its way ends."""
+    assert flow.ends_at is not None
+    if not (circle := circle_of(flow)):
+        return flow.ends_at
+    prefixes = _networks_of(network, flow.target)
+    expected = {
+        network.plant.devices[number].name: [
+            way for prefix in prefixes for way in own.get(prefix, ())
+        ]
+        for number, own in ways.items()
+    }
+    return strays_at(network, circle, expected) or flow.ends_at
 
 
 def _prefixes(
@@ -71,10 +91,17 @@ def _prefixes(
 
 def _leads_on(network: DesignedNetwork, flow: ObservedFlow, prefixes: frozenset[str]) -> bool:
     """Return whether the design has a way to the target of a flow where it ends."""
-    gpu = find_vertex(network.fabric, flow.target)
-    hosts = network.underlay.host_links
-    own = [k for k in hosts if gpu in network.gpus.get(network.plant.devices[k.host].name, ())]
-    return any(str(link.switch_address.network) in prefixes for link in own)
+    return not prefixes.isdisjoint(_networks_of(network, flow.target))
+
+
+def _networks_of(network: DesignedNetwork, target: str) -> set[str]:
+    """Return the networks of a GPU's NIC ports."""
+    gpu, devices = find_vertex(network.fabric, target), network.plant.devices
+    return {
+        str(link.switch_address.network)
+        for link in network.underlay.host_links
+        if gpu in network.gpus.get(devices[link.host].name, ())
+    }
 
 
 def _num_through(observed: Observed, name: str) -> int:
@@ -90,7 +117,6 @@ def _finding(
 ) -> Finding:
     sent, lost = sum(flow.packets for flow in flows), sum(flow.lost for flow in flows)
     gpus = {find_vertex(network.fabric, end) for f in flows for end in (f.source, f.target)}
-    first = f"{flows[0].source} to {flows[0].target}"
     # Where it says that it has no way, and what is sent that way is lost: two witnesses.
     said = [Report(is_so=True, num_looks=1)] * 2
     return Finding(
@@ -98,13 +124,20 @@ def _finding(
         kind=FaultKind.BLACK_HOLE.value,
         magnitude=len(flows) / max(num_through, 1),
         confidence=believed(TRUST[Trouble.REFUSED], said),
-        evidence=(
-            f"{len(flows)} of the {num_through} flows that come to it end there, such as {first}",
-            f"it has no way on for them; they lost {lost:,} of {sent:,} packets",
-        ),
+        evidence=(*_says(flows, num_through), f"they lost {lost:,} of {sent:,} packets"),
         hurts=tuple(sorted(gpus)),
         predicted_gain=1.0,
     )
+
+
+def _says(flows: Sequence[ObservedFlow], num_through: int) -> tuple[str, str]:
+    """Return how flows come to nothing: in a circle, or at a device that has no way on."""
+    what = f"{len(flows)} of the {num_through} flows that come to it"
+    such = f"such as {flows[0].source} to {flows[0].target}"
+    if circle := circle_of(flows[0]):
+        around = [link.partition("->")[0] for link in (*circle, circle[0])]
+        return f"{what} go in a circle, {such}", f"round and round: {', '.join(around)}"
+    return f"{what} end there, {such}", "it has no way on for them"
 
 
 def with_dead_ends(said: Sequence[Finding], ends: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -14,8 +14,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from netloom.fabric.part_id import PartId
-from netloom.ops.locate import control, counters, identity, routes
-from netloom.ops.locate.faults import Trouble
+from netloom.ops.locate import control, counters, degrading, identity, routes, subnet
+from netloom.ops.locate.drift import divergent_routes
+from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import MIN
 from netloom.ops.locate.network import looks
 from netloom.ops.locate.testimony import TRUST, Report, believed
@@ -46,6 +47,7 @@ def device_findings(
     ear = ReportAnalysis(network=network, heard=heard)
     confused = identity.shared_guid_devices(heard)
     ear.hidden |= {c.number for name in confused for c in network.by_device.get(name, ())}
+    moved = ear.moved
     found = [
         *identity.shared_identities(network, heard),
         *ear.dead_devices(),
@@ -53,17 +55,25 @@ def device_findings(
         *ear.miswired(),
         *ear.slow(),
         *ear.flapping(),
-        *control.sessions_down(network, heard, ear.down, ear.moved, planned),
-        *control.managers(network, heard),
+        *control.sessions_down(network, heard, ear.down, moved, planned),
+        *subnet.lost_managers(network, heard),
+        *subnet.unused_cables(network, heard, ear.is_hidden),
+        *subnet.dark_cables(network, heard, ear.is_hidden),
         *control.lost_paths(network, heard),
         *routes.foreign_routes(network, heard),
+        *divergent_routes(network, heard),
         *counters.symbol_errors(network, heard, ear.is_away),
         *counters.damaged(network, heard, ear.is_away),
+        # A cable that was down trains to come back.
+        *counters.retrained(network, heard, lambda c: ear.is_away(c) or c.number in moved),
+        *degrading.degrading_links(network, heard, ear.is_away),
     ]
     if not any(one.kind == Trouble.MISWIRED for one in found):  # routes follow cables as they lie
         gone = {*ear.down, *planned, *control.without_session(network, heard)}
-        found += routes.missing_routes(network, heard, gone, has_moved=bool(ear.moved))
+        found += routes.missing_routes(network, heard, gone, has_moved=bool(moved))
     sure = [one for one in found if one.confidence >= MIN]
+    dark = {one.part.whole for one in sure if one.kind == FaultKind.BLACK_HOLE}
+    sure = [one for one in sure if one.kind != FaultKind.LOSS or one.part.whole not in dark]
     return tuple(sorted(sure, key=lambda one: (-one.confidence, str(one.part), one.kind)))
 
 
@@ -101,6 +111,10 @@ class ReportAnalysis:
         """Return whether nothing more is to be said of a cable: it carries nothing."""
         return cable.number in self.down
 
+    def is_hidden(self, cable: Cable) -> bool:
+        """Return whether a cable carries nothing, or cannot be placed."""
+        return cable.number in self.down or cable.number in self.hidden
+
     @cached_property
     def beliefs(self) -> dict[int, tuple[float, str]]:
         """How sure it is that a cable is down, and in words why, for all that anyone says it of."""
@@ -114,6 +128,7 @@ class ReportAnalysis:
         for device in self._silent():
             if self._is_host(device):
                 numbers |= {cable.number for cable in network.by_device[device]}
+        numbers -= subnet.cables_waiting(network, heard)  # there, and a finding of their own
         return {number: self._belief(network.cables[number]) for number in sorted(numbers)}
 
     def _is_host(self, name: str) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["MAGNITUDES", "FaultHypothesis", "FaultKind", "Scope", "Trouble"]
+__all__ = ["MAGNITUDES", "RARITY", "FaultHypothesis", "FaultKind", "Scope", "Trouble"]
 
 
 class FaultKind(StrEnum):
@@ -39,6 +39,16 @@ class Trouble(StrEnum):
     DUPLICATE_LID = "duplicate LID"
     DUPLICATE_ADDRESS = "duplicate address"
     MISSING_ADDRESS = "missing address"  # that the design gives it
+    WRONG_MTU = "wrong MTU"
+    WRONG_FEC = "wrong FEC"
+    WRONG_PFC = "wrong PFC"  # priorities that pause
+    WRONG_DSCP = "wrong DSCP map"  # of RDMA's code point
+    NO_ECN = "no ECN"  # on the queue of RDMA
+    ECN_CLEARED = "ECN cleared"  # from packets on their way: senders hear of no congestion
+    DSCP_CHANGED = "DSCP changed"  # likewise: they leave RDMA's queue
+    SHUT = "port shut"  # by configuration, on a cable that the design uses
+    DIVERGENT = "divergent routes"  # between daemon and kernel, as many but others
+    DEGRADING = "degrading"  # up, and expected to drop
     UNUSED = "unused cable"  # there, but no manager has taken it into use
 
 
@@ -73,4 +83,12 @@ MAGNITUDES: Final = {
     FaultKind.BLACK_HOLE: (0.03, 0.1, 0.3, 0.6),
     FaultKind.SLOW: (1.25, 1.5, 2.0, 3.0, 5.0, 10.0),
     FaultKind.DELAY: (20e-6, 35e-6, 50e-6, 75e-6, 100e-6, 200e-6),
+}
+# Logarithm of how rare each kind is beside a plain loss or a slow part.
+RARITY: Final = {
+    FaultKind.LOSS: 0.0,
+    FaultKind.SLOW: 0.0,
+    FaultKind.DELAY: -1.0,
+    FaultKind.LARGE_LOSS: -2.0,
+    FaultKind.BLACK_HOLE: -2.0,
 }

@@ -11,8 +11,9 @@ from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import link_name, part_of_vertex, vertex_name
 from netloom.fabric.part_id import CABLE, Direction, PartId
 from netloom.fabric.wire.recovery import efficiency
+from netloom.ops.locate.congested.report import congestion_of
 from netloom.ops.locate.faults import FaultHypothesis, FaultKind, Scope
-from netloom.ops.locate.search import suspect
+from netloom.ops.locate.search import explain
 from netloom.ops.locate.testimony import PAUSED, TRUST, Report, believed, storm
 
 if TYPE_CHECKING:
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.fabric.graph import Fabric
+    from netloom.ops.locate.congested.report import Congestion
     from netloom.ops.locate.observations import Observations
     from netloom.ops.locate.search import Suspicion
     from netloom.parts.parts import Technology
 
-__all__ = ["Finding", "find", "part_of"]
+__all__ = ["Finding", "find", "find_all", "part_of"]
 
 MIN: Final = 0.5  # confidence: what is less likely than not is no finding
 _RTT_S: Final = 10e-6  # of a path with three switches, for what a loss costs
@@ -45,6 +47,7 @@ class Finding:
         hurts: GPUs whose flows cross it and suffer, ascending.
         predicted_gain: Share of those flows' time that repairing it saves.
         rivals: Other parts that would explain it, with their chance.
+        cause: What explains it and other findings at once; empty where it stands alone.
     """
 
     part: PartId
@@ -55,6 +58,7 @@ class Finding:
     hurts: tuple[int, ...]
     predicted_gain: float
     rivals: tuple[tuple[PartId, float], ...] = field(default=())
+    cause: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the stable keys that docs/json.md documents."""
@@ -67,13 +71,21 @@ class Finding:
             "hurts": {"gpus": list(self.hurts)},
             "predicted_gain": self.predicted_gain,
             "rivals": [{"part": str(part), "confidence": share} for part, share in self.rivals],
+            "cause": self.cause or None,
         }
 
 
 def find(
     fabric: Fabric, seen: Observations, technology: Technology | None = None
 ) -> tuple[Finding, ...]:
-    """Return what is broken, most certain first.
+    """Return what is broken, most certain first; see :func:`find_all`."""
+    return find_all(fabric, seen, technology)[0]
+
+
+def find_all(
+    fabric: Fabric, seen: Observations, technology: Technology | None = None
+) -> tuple[tuple[Finding, ...], tuple[Congestion, ...]]:
+    """Return what is broken, most certain first, and what is congested instead.
 
     Args:
         fabric: The network as it should be.
@@ -82,8 +94,11 @@ def find(
     """
     told = [*_lost_paths(fabric, seen), *_storms(fabric, seen)]
     parts = {finding.part for finding in told}
-    guessed = [_finding(fabric, seen, one, technology) for one in suspect(fabric, seen)]
-    return (*told, *(finding for finding in guessed if finding.part not in parts))
+    best = explain(fabric, seen)
+    guessed = [_finding(fabric, seen, one, technology) for one in best.faults]
+    unseen = {link for one in best.unseen for link in one.one_way}
+    found = (*told, *(finding for finding in guessed if finding.part not in parts))
+    return found, congestion_of(fabric, seen, best.load, unseen)
 
 
 def part_of(fabric: Fabric, fault: FaultHypothesis) -> PartId:
@@ -167,8 +182,12 @@ def _evidence(
     elif fault.kind is FaultKind.DELAY and len(hurt):
         yield f"their round trips are {1e6 * np.median(seen.delay_s[hurt]):.0f} us longer (median)"
     elif len(hurt):
-        lost, sent = int(seen.lost[hurt].sum()), int(seen.packets[hurt].sum())
-        yield f"they lost {lost:,} of {sent:,} packets ({lost / sent:.2g})"
+        lost, sent = int(seen.lost[crossing].sum()), int(seen.packets[crossing].sum())
+        yield f"those that cross it lost {lost:,} of {sent:,} packets ({lost / sent:.2g})"
+    if fault.scope is Scope.LINK:
+        yield f"only the way {link_name(fabric, fault.index)}: the other is well"
+    if seen.load is None and fault.kind in {FaultKind.SLOW, FaultKind.DELAY}:
+        yield "no port tells of queues or marks: congestion is not ruled out"
     errors = seen.link_errors[_links(fabric, fault)]
     if (errors > 0).any():
         yield f"its ports count {int(errors[errors > 0].sum()):,} errors"

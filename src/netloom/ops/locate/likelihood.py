@@ -7,6 +7,7 @@ receiver), so that no single flow convicts a part and none acquits it.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ODDITY",
+    "Oddity",
     "base_loss",
     "counted",
     "dead",
@@ -41,11 +43,35 @@ _TENTH, _QUARTER, _ABSOLUTE_QUARTER = 1.2816, 0.6745, 0.3186
 SEEN: Final = 0.5  # share of losses that a port's own counters show (the others are silent)
 COUNTER_ODDITY: Final = 0.02  # ports whose counters rise for reasons of their own
 _COUNT_SPAN: Final = np.log(1e6)  # counts of any size up to a million are alike, by logarithm
+MAX_LOSS: Final = 0.9999
 _FAR: Final = 50.0  # log ratios beyond this are all the same once the oddity is mixed in
 _TINY: Final = 1e-300
 
 
-def lost(lost: Array, packets: Array, before: Array, rate: float) -> Array:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Oddity:
+    """How often a flow's outcome has a cause of its own, or its path is not the one recorded.
+
+    Attributes:
+        suffers: Share of flows that suffer although their path is well.
+        escapes: Share of flows that do not although it is not.
+    """
+
+    suffers: float = ODDITY
+    escapes: float = ODDITY
+
+
+USUAL: Final = Oddity()
+
+
+def lost(
+    lost: Array,
+    packets: Array,
+    before: Array,
+    rate: float,
+    allowed: Array | float = 0.0,
+    odd: Oddity = USUAL,
+) -> Array:
     """Return the say of flows that lost *lost* of *packets*.
 
     Args:
@@ -53,8 +79,16 @@ def lost(lost: Array, packets: Array, before: Array, rate: float) -> Array:
         packets: Packets sent.
         before: Share that each flow loses anyway.
         rate: Share that the fault loses in addition.
+        allowed: Share that congestion on its path may lose besides, anything up to it.
+        odd: How much of what happens has causes of its own.
     """
-    return _limited(lost_ratio(lost, packets, before, rate))
+    share = lost / np.maximum(packets, 1.0)
+    without = np.clip(share, before, np.minimum(before + allowed, MAX_LOSS))
+    after = 1 - (1 - before) * (1 - rate)
+    fault = np.clip(share, after, np.minimum(after + allowed, MAX_LOSS))
+    kept = packets - lost
+    ratio = lost * np.log(fault / without) + kept * (np.log1p(-fault) - np.log1p(-without))
+    return _limited(np.asarray(ratio), odd)
 
 
 def lost_ratio(lost: Array, packets: Array, before: Array, rate: float) -> Array:
@@ -65,7 +99,7 @@ def lost_ratio(lost: Array, packets: Array, before: Array, rate: float) -> Array
     return np.asarray(ratio)
 
 
-def dead(lost: Array, packets: Array, before: Array, share: float) -> Array:
+def dead(lost: Array, packets: Array, before: Array, share: float, odd: Oddity = USUAL) -> Array:
     """Return the say of flows on a part that swallows a *share* of all flows, each wholly."""
     alive = packets > lost
     survived = np.full(len(lost), np.log1p(-share))
@@ -73,7 +107,7 @@ def dead(lost: Array, packets: Array, before: Array, share: float) -> Array:
     swallowed = np.log(np.exp(np.maximum(gone, -700)) * (1 - share) + share) - np.maximum(
         gone, -700
     )
-    return _limited(np.where(alive, survived, swallowed))
+    return _limited(np.where(alive, survived, swallowed), odd)
 
 
 def base_loss(lost: Array, crossed: Array) -> float:
@@ -117,7 +151,13 @@ def delay_noise_s(delay_s: Array) -> float:
     return max(DELAY_NOISE_S, WIDER * float(np.quantile(known, 0.25)) / _ABSOLUTE_QUARTER)
 
 
-def slowed(slowdown: Array, before: Array, factor: float, noise: float = RATE_NOISE) -> Array:
+def slowed(
+    slowdown: Array,
+    before: Array,
+    factor: float,
+    noise: float = RATE_NOISE,
+    odd: Oddity = USUAL,
+) -> Array:
     """Return the say of flows that took *slowdown* times as long as they should.
 
     A slow part slows the flows that need it most; others that cross it may not notice. So half of
@@ -129,17 +169,24 @@ def slowed(slowdown: Array, before: Array, factor: float, noise: float = RATE_NO
     full = _normal(value, top, 2 * noise)
     between = _between(value, np.log(before), top, noise)
     ratio = np.log(0.5 * full + 0.5 * between + _TINY) - np.log(healthy + _TINY)
-    return np.where(np.isnan(slowdown), 0.0, _limited(np.nan_to_num(ratio)))
+    return np.where(np.isnan(slowdown), 0.0, _limited(np.nan_to_num(ratio), odd))
 
 
 def delayed(
-    delay_s: Array, before_s: Array, more_s: float, noise_s: float = DELAY_NOISE_S
+    late_s: Array,
+    allowed_s: Array,
+    more_s: float,
+    noise_s: float = DELAY_NOISE_S,
+    odd: Oddity = USUAL,
 ) -> Array:
-    """Return the say of flows whose round trip took *delay_s* longer than it should."""
-    healthy = (delay_s - before_s) ** 2
-    faulty = (delay_s - before_s - more_s) ** 2
-    ratio = (healthy - faulty) / (2 * noise_s**2)
-    return np.where(np.isnan(delay_s), 0.0, _limited(np.nan_to_num(ratio)))
+    """Return the say of flows whose round trip took *late_s* longer than it should.
+
+    Queues on its path may have taken anything up to *allowed_s* of it.
+    """
+    healthy = late_s - np.clip(late_s, 0.0, allowed_s)
+    faulty = late_s - more_s - np.clip(late_s - more_s, 0.0, allowed_s)
+    ratio = (healthy**2 - faulty**2) / (2 * noise_s**2)
+    return np.where(np.isnan(late_s), 0.0, _limited(np.nan_to_num(ratio), odd))
 
 
 def counted(errors: Array, packets: Array, base: float, rate: float) -> Array:
@@ -160,10 +207,10 @@ def counted(errors: Array, packets: Array, base: float, rate: float) -> Array:
     return np.where(known, faulty - healthy, 0.0)
 
 
-def _limited(ratio: Array) -> Array:
-    """Return the log ratio of two mixtures with the oddity: it lies within +-log(oddity)."""
+def _limited(ratio: Array, odd: Oddity) -> Array:
+    """Return the log ratio of two mixtures with the oddity, which limits it both ways."""
     times = np.exp(np.clip(ratio, -_FAR, _FAR))
-    return np.asarray(np.log((times + ODDITY) / (1 + times * ODDITY)))
+    return np.asarray(np.log((times + odd.escapes) / (1 + times * odd.suffers)))
 
 
 def _normal(value: Array, mean: Array, deviation: float) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,15 +13,21 @@ from netloom.ops.locate import likelihood
 from netloom.ops.locate.counters import increase
 from netloom.ops.locate.dead_ends import dead_ends, with_dead_ends
 from netloom.ops.locate.device_findings import cables_away, device_findings
+from netloom.ops.locate.drift import drifts, without_expected
 from netloom.ops.locate.faults import FaultKind, Trouble
-from netloom.ops.locate.findings import MIN, find
+from netloom.ops.locate.findings import MIN, find_all
+from netloom.ops.locate.port_loads import load_of
 from netloom.ops.locate.read import observations_of
+from netloom.ops.locate.remarking import remarkings
+from netloom.ops.locate.routes import without_astray
+from netloom.ops.locate.shared_cause import with_shared_causes
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from numpy.typing import NDArray
 
+    from netloom.ops.locate.congested.report import Congestion
     from netloom.ops.locate.findings import Finding
     from netloom.ops.locate.network import DesignedNetwork
     from netloom.ops.locate.observations import Observations
@@ -29,10 +35,23 @@ if TYPE_CHECKING:
     from netloom.parts.parts import Technology
     from netloom.spec.observed import Observed
 
-__all__ = ["locate_all"]
+__all__ = ["LocatedWindow", "locate_added", "locate_all", "locate_window"]
 
 # What a part that is not there, or not as it should be, does to flows is no second finding.
 _EXPLAINS = {Trouble.MISSING, Trouble.SILENT, Trouble.MISWIRED, Trouble.WRONG_SPEED}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocatedWindow:
+    """What one window shows.
+
+    Attributes:
+        findings: What is wrong, the surest first, each part with each kind once.
+        congestion: Links that queue by the traffic they carry, the most crossed first.
+    """
+
+    findings: tuple[Finding, ...]
+    congestion: tuple[Congestion, ...] = ()
 
 
 def locate_all(
@@ -42,7 +61,18 @@ def locate_all(
     technology: Technology | None = None,
     planned: Collection[int] = (),
 ) -> tuple[Finding, ...]:
-    """Return what is wrong, the surest first, each part with each kind once.
+    """Return what is wrong, the surest first; see :func:`locate_window`."""
+    return locate_window(network, heard, observed, technology, planned).findings
+
+
+def locate_window(
+    network: DesignedNetwork,
+    heard: TelemetryWindow,
+    observed: Observed | None = None,
+    technology: Technology | None = None,
+    planned: Collection[int] = (),
+) -> LocatedWindow:
+    """Return what is wrong, and what is congested instead.
 
     Args:
         network: As designed.
@@ -55,11 +85,18 @@ def locate_all(
         SpecError: *observed* names what is not there.
     """
     said = device_findings(network, heard, planned)
+    set_wrong = () if technology is None else drifts(network, heard, technology, planned)
+    said = without_expected(network, (*said, *set_wrong), planned)
+    said = tuple(sorted(said, key=lambda one: -one.confidence))
     if observed is None or not observed.flows:
-        return said
+        return LocatedWindow(findings=with_shared_causes(network, said))
     gone = cables_away(network, heard, planned)
     said = with_dead_ends(said, tuple(dead_ends(network, observed, gone)))
-    seen = _with_counters(network, heard, observations_of(network.fabric, observed))
+    said = (*said, *remarkings(network, observed))
+    along = without_astray(network, heard, observed)
+    if not along.flows:
+        return LocatedWindow(findings=with_shared_causes(network, said))
+    seen = _with_counters(network, heard, observations_of(network.fabric, along))
     said = tuple(one for f in said if (one := _beside_flows(seen, f)).confidence >= MIN)
     explained = {f.part.whole for f in said if f.kind in _EXPLAINS}
     explained |= {
@@ -69,12 +106,34 @@ def locate_all(
         for cable in network.by_device.get(str(f.part.whole), ())
     }
     known = {(f.part.whole, f.kind) for f in said}
+    found, congestion = find_all(network.fabric, seen, technology)
     inferred = (
-        f
-        for f in find(network.fabric, seen, technology)
-        if f.part.whole not in explained and (f.part.whole, f.kind) not in known
+        f for f in found if f.part.whole not in explained and (f.part.whole, f.kind) not in known
     )
-    return tuple(sorted((*said, *inferred), key=lambda f: -f.confidence))
+    every = with_shared_causes(network, (*said, *inferred))
+    ranked = tuple(sorted(every, key=lambda f: -f.confidence))
+    return LocatedWindow(findings=ranked, congestion=congestion)
+
+
+def locate_added(
+    network: DesignedNetwork,
+    heard: TelemetryWindow,
+    added: Observed,
+    technology: Technology | None = None,
+) -> tuple[Finding, ...]:
+    """Return the losses that many looks show together, the surest first.
+
+    Args:
+        network: As designed.
+        heard: What devices said.
+        added: The flows of many looks as one.
+        technology: How losses are recovered, for what they cost.
+    """
+    added = without_astray(network, heard, added)
+    if not added.flows:
+        return ()
+    seen = _with_counters(network, heard, observations_of(network.fabric, added))
+    return tuple(f for f in find_all(network.fabric, seen, technology)[0] if f.confidence >= MIN)
 
 
 def _with_counters(
@@ -90,7 +149,8 @@ def _with_counters(
         link = 2 * cable.number + (part == network.ends[cable.number][0])
         if errors[link] < 0:
             packets[link], errors[link] = round(increase(track)), round(increase(errs))
-    return replace(seen, link_packets=packets, link_errors=errors)
+    load = load_of(network, heard) if seen.load is None else seen.load
+    return replace(seen, link_packets=packets, link_errors=errors, load=load)
 
 
 def _beside_flows(seen: Observations, finding: Finding) -> Finding:

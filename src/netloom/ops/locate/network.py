@@ -79,6 +79,12 @@ class DesignedNetwork:
             behind[int(target[link])] |= behind[int(source[link])]
         return {vertex_name(fabric, v): tuple(sorted(some)) for v, some in behind.items()}
 
+    def nics_of(self, node: int) -> tuple[str, ...]:
+        """Return the names of a node's NIC ports; none where there is no such node."""
+        fabric = self.fabric
+        is_own = (fabric.vertex_kind == VertexKind.NIC) & (fabric.vertex_node == node)
+        return tuple(vertex_name(fabric, v) for v in np.flatnonzero(is_own).tolist())
+
     @cached_property
     def underlay(self) -> Underlay:
         """Addresses and routers of a routed network of this design.

@@ -12,7 +12,36 @@ if TYPE_CHECKING:
 
     from netloom.fabric.routing.flows import Paths
 
-__all__ = ["Observations"]
+    Array = NDArray[np.float64]
+
+__all__ = ["Observations", "PortLoad", "unknown_load"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PortLoad:
+    """What the port that sends into each link tells of its load; NaN where it does not.
+
+    Attributes:
+        utilisation: Share of the line rate.
+        queue_s: Deepest queue, in time to send it.
+        marked: Share of packets marked.
+        dropped: Share of packets thrown away for want of room.
+        paused: Share of the time that the receiver paused it.
+    """
+
+    utilisation: Array
+    queue_s: Array
+    marked: Array
+    dropped: Array
+    paused: Array
+
+
+def unknown_load(num_links: int) -> PortLoad:
+    """Return the load of links whose ports tell nothing."""
+    nothing = np.full(num_links, np.nan)
+    return PortLoad(
+        utilisation=nothing, queue_s=nothing, marked=nothing, dropped=nothing, paused=nothing
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,6 +62,8 @@ class Observations:
         pause_share: Share of the time that each link's sender was paused by its receiver.
         rib_ways: Next hops that each vertex's routing daemon believes in.
         fib_ways: Next hops that its forwarding plane has.
+        load: What ports tell of queues, marks and the like; None where none does.
+        labels: What each flow belongs to, such as a job and its phase; empty where that is unknown.
     """
 
     paths: Paths
@@ -46,6 +77,8 @@ class Observations:
     pause_share: NDArray[np.float64]
     rib_ways: NDArray[np.int64]
     fib_ways: NDArray[np.int64]
+    load: PortLoad | None = None
+    labels: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.packets)

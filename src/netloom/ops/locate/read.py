@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +14,8 @@ from netloom.fabric.names import find_vertex
 from netloom.fabric.routing import ecmp
 from netloom.fabric.routing.candidates import tables
 from netloom.fabric.routing.flows import Flows, Paths
-from netloom.ops.locate.observations import Observations
+from netloom.ops.locate.loops import without_circles
+from netloom.ops.locate.observations import Observations, PortLoad
 from netloom.spec.observed import Observed, ObservedFlow
 
 if TYPE_CHECKING:
@@ -78,12 +79,37 @@ def observations_of(fabric: Fabric, observed: Observed) -> Observations:
         pause_share=pauses,
         rib_ways=rib,
         fib_ways=fib,
+        load=_load(names, observed),
+        labels=_labels(flows),
     )
 
 
+def _labels(flows: tuple[ObservedFlow, ...]) -> tuple[str, ...]:
+    labels = tuple(f"{flow.job} {flow.phase}".strip() for flow in flows)
+    return labels if any(labels) else ()
+
+
+def _load(names: _Names, observed: Observed) -> PortLoad | None:
+    """Return what ports tell of queues and the like; None where none does."""
+    told = {one.name: np.full(names.fabric.num_links, np.nan) for one in fields(PortLoad)}
+    for row in observed.links:
+        own = {
+            "utilisation": row.utilisation,
+            "queue_s": row.queue_s,
+            "marked": row.marked_share,
+            "dropped": row.dropped_share,
+            "paused": row.pause_share,
+        }
+        for name, value in own.items():
+            if value is not None:
+                told[name][names.link(row.link)] = value
+    known = any((~np.isnan(values)).any() for values in told.values())
+    return PortLoad(**told) if known else None
+
+
 def _whole(observed: Observed) -> tuple[ObservedFlow, ...]:
-    """Return the flows that get to their target."""
-    return tuple(flow for flow in observed.flows if flow.ends_at is None)
+    """Return the flows that get to their target, over links that no other fills by circling."""
+    return tuple(flow for flow in without_circles(observed.flows) if flow.ends_at is None)
 
 
 def _link_numbers(fabric: Fabric) -> dict[tuple[int, int], list[int]]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
+from netloom.fabric.names import vertex_names
 from netloom.ops.locate.control import LOOKS_TO_COME_BACK
 from netloom.ops.locate.faults import Trouble
 from netloom.ops.locate.network import looks
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     from netloom.ops.locate.findings import Finding
     from netloom.ops.locate.network import DesignedNetwork
     from netloom.ops.locate.telemetry import TelemetryWindow
+    from netloom.spec.observed import Observed, ObservedFlow
 
-__all__ = ["foreign_routes", "missing_routes", "unused_cables"]
+__all__ = ["foreign_routes", "missing_routes", "unused_cables", "without_astray"]
 
 MOST_NAMED = 4
 # A route into the network of a host that is not what BGP would put there, by metric.
@@ -48,6 +50,42 @@ def foreign_routes(network: DesignedNetwork, heard: TelemetryWindow) -> Iterator
             sure = believed(TRUST[kind], [longest])
             found = network.finding(part_id, kind, text, confidence=sure, magnitude=len(some))
             yield replace(found, hurts=_hurt(network, name, some))
+
+
+def without_astray(
+    network: DesignedNetwork, heard: TelemetryWindow, observed: Observed
+) -> Observed:
+    """Return *observed* less the flows that a foreign or refusing route of a switch takes away.
+
+    What they lose is explained by that route, and says nothing of the links that the kernel
+    believes them to cross.
+    """
+    astray: dict[str, set[str]] = defaultdict(set)
+    for metric in KINDS:
+        for part, track in heard.of(metric).items():
+            name, _, text = part.partition(" ")
+            prefix = _network(text)
+            if track.last and name in network.by_device and prefix is not None:
+                astray[name] |= _gpus_in(network, prefix)
+    if not astray:
+        return observed
+    kept = tuple(flow for flow in observed.flows if not _is_astray(flow, astray))
+    return observed.model_copy(update={"flows": kept})
+
+
+def _is_astray(flow: ObservedFlow, astray: dict[str, set[str]]) -> bool:
+    return any(flow.target in astray.get(link.partition("->")[0], ()) for link in flow.path or ())
+
+
+def _gpus_in(network: DesignedNetwork, prefix: IPv4Network) -> set[str]:
+    """Return the names of the GPUs whose NIC ports have an address inside *prefix*."""
+    names = vertex_names(network.fabric)
+    return {
+        names[gpu]
+        for link in network.underlay.host_links
+        if link.host_address.ip in prefix
+        for gpu in network.gpus.get(network.plant.devices[link.host].name, ())
+    }
 
 
 def _hurt(network: DesignedNetwork, switch: str, prefixes: list[str]) -> tuple[int, ...]:

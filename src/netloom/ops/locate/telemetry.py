@@ -29,13 +29,23 @@ METRICS: Final = (
     *("link_up", "link_downs", "bgp_up", "bgp_shut", "bfd_up", "bfd_hears", "sm_master"),
     *("rib_ways", "fib_ways", "routes_over", "route_refused", "route_foreign"),
     *("guid_shared", "lid_shared", "address_shared", "address_missing"),
-    *("symbol_errors", "receive_errors", "received_packets"),
+    *("symbol_errors", "receive_errors", "received_packets", "link_recoveries"),
     *CABLING.values(),
+    *("mtu_bytes", "fec_mode", "pfc_priorities", "rdma_priority", "ecn_on", "admin_up"),
+    *("divergent_routes", "port_waits", "port_dark", "manager_down"),
+    *("degrading", "degrading_sign", "optic_margin_db", "optic_margin_slope"),
+    *("drop_expected_s", "drop_earliest_s", "drop_latest_s", "drop_week_chance"),
 )
 
 
+# What ports tell of their load: of the last minute, since flows are of the last look.
+LOAD_METRICS: Final = (
+    *("sent_bytes", "sent_packets", "ecn_marked_packets", "queue_drops", "send_discards"),
+    *("queue_peak_bytes", "queue_depth_bytes", "pause_frames_received"),
+)
+LOAD_S: Final = 60.0
 # By how much these rose is enough to know.
-ALWAYS_CHANGING: Final = frozenset({"received_packets"})
+ALWAYS_CHANGING: Final = frozenset({"received_packets", *LOAD_METRICS})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +125,11 @@ def read_window(store: ObservationStore, start_s: float, end_s: float) -> Teleme
         end_s=end_s,
         looks=looks_of(store, start_s, end_s),
         tracks={
-            metric: tracks_of(store, metric, start_s, end_s, only_ends=metric in ALWAYS_CHANGING)
-            for metric in METRICS
+            metric: tracks_of(store, metric, since_s, end_s, only_ends=metric in ALWAYS_CHANGING)
+            for metrics, since_s in (
+                (METRICS, start_s),
+                (LOAD_METRICS, max(start_s, end_s - LOAD_S)),
+            )
+            for metric in metrics
         },
     )

@@ -115,6 +115,20 @@ TRUST: Final[dict[str, Trust]] = {
     Trouble.MISSING_ROUTES: Trust(prior=1e-3, false=1e-3, missed=0.02, sticks=0.3),
     # Routes and next hops are read one after the other: a change may lie between.
     FaultKind.LOST_PATHS: Trust(prior=1e-3, false=1e-4, missed=0.05, sticks=0.1),
+    # What a port is set to is read, not measured.
+    Trouble.WRONG_MTU: Trust(prior=1e-3, false=1e-5, missed=0.01, sticks=0.5),
+    Trouble.WRONG_FEC: Trust(prior=1e-3, false=1e-5, missed=0.01, sticks=0.5),
+    Trouble.WRONG_PFC: Trust(prior=1e-3, false=1e-5, missed=0.01, sticks=0.5),
+    Trouble.WRONG_DSCP: Trust(prior=1e-3, false=1e-5, missed=0.01, sticks=0.5),
+    Trouble.ECN_CLEARED: Trust(prior=1e-3, false=1e-4, missed=0.01, sticks=0.5),
+    Trouble.DSCP_CHANGED: Trust(prior=1e-3, false=1e-4, missed=0.01, sticks=0.5),
+    Trouble.NO_ECN: Trust(prior=1e-3, false=1e-5, missed=0.01, sticks=0.5),
+    Trouble.SHUT: Trust(prior=1e-3, false=1e-5, missed=0.01, sticks=0.5),
+    # Managers take seconds to use a cable that was plugged in; answers of busy ports come late,
+    # of both ends of a cable at once.
+    Trouble.UNUSED: Trust(prior=1e-3, false=0.05, missed=0.05, sticks=0.3),
+    FaultKind.BLACK_HOLE: Trust(prior=1e-4, false=0.02, missed=0.05, sticks=0.3),
+    Trouble.DIVERGENT: Trust(prior=1e-3, false=1e-3, missed=0.05, sticks=0.1),
 }
 SYMBOL_PRIOR: Final = 1e-3  # cables with errors above what the specification allows
 DAMAGE_PRIOR: Final = 1e-3

@@ -71,7 +71,7 @@ class Audit:
         return {kind: sum(d.kind == kind for d in self.differences) for kind in KINDS}
 
     def to_json(self) -> dict[str, Any]:
-        """Return the stable keys that docs/watch.md documents."""
+        """Return the stable keys that docs/operate/watch.md documents."""
         return dict(to_plain(self))
 
 

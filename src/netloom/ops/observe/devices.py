@@ -19,6 +19,7 @@ __all__ = [
     "DeviceReport",
     "PortValue",
     "Secret",
+    "SeenEvent",
     "SeenNeighbour",
     "mapping_of",
     "number_of",
@@ -80,20 +81,44 @@ class PortValue(NamedTuple):
         metric: A name of :mod:`netloom.ops.observe.metrics`.
         value: In the unit of that name.
         inside: What of the port: ``queue:3``, ``priority:3``, ``lane:1``; empty for all of it.
+        device: Whose port it is, where one that is asked speaks of others; empty for its own.
     """
 
     port: str
     metric: str
     value: float
     inside: str = ""
+    device: str = ""
 
 
 class SeenNeighbour(NamedTuple):
-    """What a port sees at the other end of its cable: the device's name and its port's label."""
+    """What a port sees at the other end of its cable: the device's name and its port's label.
+
+    *here* is the device that the port is of, where one that is asked speaks of others.
+    """
 
     port: str
     device: str
     device_port: str
+    here: str = ""
+
+
+class SeenEvent(NamedTuple):
+    """Something that a device says has happened.
+
+    Attributes:
+        port: To which port; empty for the device itself.
+        kind: ``ufm-alarm``, ``missing-rank`` ...
+        text: In words.
+        key: What tells it from all others of the device.
+        device: Whose port it is; empty for its own.
+    """
+
+    port: str
+    kind: str
+    text: str
+    key: str
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,13 +129,17 @@ class DeviceReport:
         values: Numbers; of two for the same port and metric the last holds.
         neighbours: What ports see; None where the device was not asked.
         aliases: Labels of the same ports under other names, such as those printed on the panel.
+        events: What happened; the same key is kept once.
         missing: What could not be seen, in words; empty when all was.
+        versions: What it runs, by component: ``os``, ``firmware``; ``model`` says what it is.
     """
 
     values: Sequence[PortValue] = ()
     neighbours: Sequence[SeenNeighbour] | None = None
     aliases: Mapping[str, str] = field(default_factory=dict)
+    events: Sequence[SeenEvent] = ()
     missing: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
 
 
 def printable(text: str, limit: int = MAX_TEXT) -> str:

@@ -302,6 +302,39 @@ METRICS: Final = (
         own="optic_voltage_volts",
     ),
     Metric(
+        name="degrading",
+        kind="gauge",
+        about="Chance that the link of a port degrades; told of those that are called.",
+        own="link_degrading_confidence",
+    ),
+    Metric(
+        name="degrading_sign",
+        kind="gauge",
+        about="By what: 0 bit errors, 1 light received, 2 sent, 3 laser, 4 flaps, 5 codewords, "
+        "6 heat.",
+    ),
+    Metric(
+        name="optic_margin_db",
+        kind="gauge",
+        about="Light that a degrading link may still lose.",
+        own="link_margin_decibels",
+    ),
+    Metric(name="optic_margin_slope", kind="gauge", about="Of that, decibels a day."),
+    Metric(
+        name="drop_expected_s",
+        kind="gauge",
+        about="When a degrading link is expected to drop, from now.",
+        own="link_drop_expected_seconds",
+    ),
+    Metric(name="drop_earliest_s", kind="gauge", about="One of ten such links drops before."),
+    Metric(name="drop_latest_s", kind="gauge", about="One of ten such links drops after."),
+    Metric(
+        name="drop_week_chance",
+        kind="gauge",
+        about="Chance that a degrading link drops within a week.",
+        own="link_drop_week_probability",
+    ),
+    Metric(
         name="gpu_temperature_c",
         kind="gauge",
         about="Temperature of a GPU.",
@@ -330,6 +363,27 @@ METRICS: Final = (
         own="port_admin_up",
     ),
     Metric(name="mtu_bytes", kind="gauge", about="Largest packet of a port.", own="mtu_bytes"),
+    Metric(
+        name="fec_mode",
+        kind="gauge",
+        about="Forward error correction of a port: 0 none, 1 Fire code, 2 Reed-Solomon.",
+        own="fec_mode",
+    ),
+    Metric(
+        name="pfc_priorities",
+        kind="gauge",
+        about="Priorities that pause, as bits: 8 is priority 3.",
+        own="pfc_priorities",
+    ),
+    Metric(
+        name="rdma_priority",
+        kind="gauge",
+        about="Priority that the code point (DSCP) of RDMA leads to.",
+        own="rdma_priority",
+    ),
+    Metric(
+        name="ecn_on", kind="gauge", about="1 where a queue marks packets, else 0.", own="ecn_on"
+    ),
     Metric(name="link_up", kind="gauge", about="1 while the link carries, else 0."),
     Metric(name="rate_bps", kind="gauge", about="What the link runs at, one direction."),
     Metric(name="bgp_up", kind="gauge", about="1 while the BGP session is established, else 0."),
@@ -393,6 +447,19 @@ METRICS: Final = (
         about="Next-hop objects of the kernel that are dead or without carrier.",
     ),
     Metric(
+        name="port_waits",
+        kind="gauge",
+        about="1 where an InfiniBand port has a neighbour and no manager has taken it into use.",
+    ),
+    Metric(
+        name="port_dark",
+        kind="gauge",
+        about="1 where an InfiniBand port is active and nothing answers behind it.",
+    ),
+    Metric(
+        name="manager_down", kind="gauge", about="1 where a subnet manager of a lab does not run."
+    ),
+    Metric(
         name="sm_master", kind="gauge", about="1 while a subnet manager answers as master, else 0."
     ),
     Metric(name="step_s", kind="gauge", about="Duration of the last training step."),
@@ -403,6 +470,54 @@ METRICS: Final = (
         name="last_collective",
         kind="counter",
         about="Sequence number of the last collective that a rank completed.",
+    ),
+    Metric(
+        name="probe_loss",
+        kind="gauge",
+        about="Share of the probes from a host or GPU that never arrived.",
+        own="probe_loss_ratio",
+    ),
+    Metric(
+        name="probe_latency_p50_s",
+        kind="gauge",
+        about="Median time of small probes from a host, one way.",
+        own="probe_latency_p50_seconds",
+    ),
+    Metric(
+        name="probe_latency_p99_s",
+        kind="gauge",
+        about="99th percentile of the time of small probes from a host, one way.",
+        own="probe_latency_p99_seconds",
+    ),
+    Metric(
+        name="probe_delay_p50_s",
+        kind="gauge",
+        about="Median delay of probes and flows over that of a healthy path, round trip.",
+        own="probe_delay_p50_seconds",
+    ),
+    Metric(
+        name="probe_delay_p99_s",
+        kind="gauge",
+        about="99th percentile of the delay of probes and flows over that of a healthy path.",
+        own="probe_delay_p99_seconds",
+    ),
+    Metric(
+        name="rank_missing",
+        kind="gauge",
+        about="1 for a rank that NCCL hears nothing of, by the GPU it runs on.",
+        own="job_rank_missing",
+    ),
+    Metric(
+        name="rank_stuck",
+        kind="gauge",
+        about="1 for a rank that others wait for in a collective, by the GPU it runs on.",
+        own="job_rank_stuck",
+    ),
+    Metric(
+        name="rank_failed",
+        kind="gauge",
+        about="1 for a rank that reported an error of NCCL, by the GPU it runs on.",
+        own="job_rank_failed",
     ),
 )
 BY_NAME: Final = {metric.name: metric for metric in METRICS}

@@ -82,41 +82,43 @@ def _age_us(store: ObservationStore, table: str, now_us: int) -> int:
     return now_us if oldest_us is None else max(0, now_us - oldest_us)
 
 
+# Of each series when its values begin and end, and its windows begin; NULL without any.
+_SPANS: Final = (
+    "SELECT id, (SELECT MIN(time_us) FROM sample WHERE series = id), "
+    "(SELECT MAX(time_us) FROM sample WHERE series = id), "
+    "(SELECT MIN(time_us) FROM coarse WHERE series = id) FROM series"
+)
+
+
 def _cut(store: ObservationStore, now_us: int, *, single_us: int, window_us: int) -> None:
     before_us = (now_us - single_us) // WINDOW_US * WINDOW_US
-    rows = store.connection.execute("SELECT id FROM series").fetchall()
     # A series that is still told has a value younger than this, changed or not.
     dead_us = now_us - max(window_us, 2 * KEYFRAME_US)
-    for some in _batches([number for (number,) in rows]):
+    with store_errors(store.path):
+        spans = store.connection.execute(_SPANS).fetchall()
+    old, dead = set(), set()
+    for series, first_us, last_us, window_first_us in spans:
+        if last_us is None or last_us < dead_us:
+            dead.add(series)
+        elif first_us < min(before_us, last_us) or (window_first_us or now_us) < now_us - window_us:
+            old.add(series)
+    for some in _batches(sorted(old)):
         with store.changing() as file:
             for series in some:
                 _sum_up(file, series, before_us)
-                old = (series, now_us - window_us)
-                file.execute("DELETE FROM coarse WHERE series = ? AND time_us < ?", old)
-            gone = {series for series in some if _remove_dead(file, series, dead_us)}
-        if gone:
-            store.forget(gone)
+                file.execute(
+                    "DELETE FROM coarse WHERE series = ? AND time_us < ?",
+                    (series, now_us - window_us),
+                )
+    for some in _batches(sorted(dead)):
+        with store.changing():
+            store.remove_series(set(some))
+        store.forget(set(some))
     with store.changing() as file:
         for table in ("event", "poll"):
             query = f"DELETE FROM {table} WHERE time_us < ?"  # noqa: S608  (our own two tables)
             file.execute(query, (now_us - window_us,))
         file.execute("DELETE FROM finding WHERE closed_us < ?", (now_us - window_us,))
-
-
-def _remove_dead(file: sqlite3.Connection, series: int, before_us: int) -> bool:
-    """Remove a series that no source has told of since, and return whether it was one."""
-    (newest_us,) = file.execute(
-        "SELECT MAX(time_us) FROM sample WHERE series = ?", (series,)
-    ).fetchone()
-    if newest_us is not None and newest_us >= before_us:
-        return False
-    for query in (
-        "DELETE FROM sample WHERE series = ?",
-        "DELETE FROM coarse WHERE series = ?",
-        "DELETE FROM series WHERE id = ?",
-    ):
-        file.execute(query, (series,))
-    return True
 
 
 def _batches(numbers: Iterable[int]) -> Iterator[list[int]]:

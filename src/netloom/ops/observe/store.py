@@ -22,7 +22,13 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from netloom.errors import OutputError
 from netloom.ops.observe.observation import Event, Observation
-from netloom.ops.observe.store_file import WINDOW_COLUMNS, locked, opened, store_errors
+from netloom.ops.observe.store_file import (
+    WINDOW_COLUMNS,
+    locked,
+    names_in,
+    opened,
+    store_errors,
+)
 from netloom.ops.observe.windows import Summary, summarise
 
 if TYPE_CHECKING:
@@ -74,6 +80,7 @@ class ObservationStore:
         try:
             with store_errors(path):
                 self._file = opened(path)
+                self._names = names_in(self._file)
                 self._sources = dict(self._rows("SELECT name, id FROM source"))
                 self._series, self._live = self._known()
         except BaseException:
@@ -210,10 +217,23 @@ class ObservationStore:
         return self._file
 
     @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """Give the open file to read from."""
+        with store_errors(self.path):
+            yield self._file
+
+    @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:
         """Give the open file in a transaction that is written when the block ends well."""
         with store_errors(self.path), self._transaction():
             yield self._file
+
+    def remove_series(self, numbers: set[int]) -> None:
+        """Remove series and all their values, in the transaction that is open."""
+        for table in ("sample", "coarse"):
+            query = f"DELETE FROM {table} WHERE series = ?"  # noqa: S608  (our own two tables)
+            self._file.executemany(query, [(number,) for number in numbers])
+        self._names.remove(numbers)
 
     def forget(self, numbers: set[int]) -> None:
         """Remember no more the series of these numbers, which are in the file no more."""
@@ -234,6 +254,7 @@ class ObservationStore:
             if self._file.in_transaction:
                 self._file.execute("ROLLBACK")
             self._sources = sources
+            self._names = names_in(self._file)
             self._series, self._live = self._known()
             raise
 
@@ -272,6 +293,7 @@ class ObservationStore:
             same = one.value == series.value and at_us - series.written_us < KEYFRAME_US
             if not (reading.is_whole and same):
                 changed.append((series, one.value, at_us))
+        self._names.flush()
         if reading.is_whole and not reading.error:
             gone = self._live.get(source, set()) - seen
             changed += self._gone(source, gone, time_us)
@@ -300,11 +322,7 @@ class ObservationStore:
                 raise OutputError(
                     what=f"more than {MAX_SERIES:,} series", remedy="watch fewer parts"
                 )
-            made = self._file.execute(
-                "INSERT INTO series (source, part, metric) VALUES (?, ?, ?)", key
-            )
-            assert made.lastrowid is not None
-            self._series[key] = _Series(made.lastrowid, None, -KEYFRAME_US)
+            self._series[key] = _Series(self._names.add(*key), None, -KEYFRAME_US)
         return self._series[key]
 
     def _summary(self, series: int, start_us: int, end_us: int) -> Summary | None:

@@ -9,10 +9,14 @@ from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Final
 
 from netloom.errors import OutputError
+from netloom.ops.observe.case_tables import SQLITE_TABLES
+from netloom.ops.observe.store_names import SERIES, PackedNames, TabledNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from netloom.ops.observe.store_names import SeriesNames
 
 __all__ = [
     "NO_FINDINGS",
@@ -20,11 +24,13 @@ __all__ = [
     "StoreFullError",
     "check_version",
     "locked",
+    "names_in",
     "opened",
     "store_errors",
 ]
 
-VERSION: Final = 2
+VERSION: Final = 3
+TABLED: Final = 2  # the version with a row for each series, which is written on as it is
 NO_FINDINGS: Final = 1  # the version that had no table of them
 BUSY_MS: Final = 10_000
 MIN_BYTES: Final = 1 << 20  # a disk with less than this has no room for a reading
@@ -33,8 +39,6 @@ WINDOW_COLUMNS: Final = ("count", "first", "last", "least", "most", "total", "in
 SCHEMA: Final = """
 CREATE TABLE source (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,
                      cursor TEXT NOT NULL DEFAULT '') STRICT;
-CREATE TABLE series (id INTEGER PRIMARY KEY, source INTEGER NOT NULL, part TEXT NOT NULL,
-                     metric TEXT NOT NULL, UNIQUE (metric, part, source)) STRICT;
 CREATE TABLE sample (series INTEGER NOT NULL, time_us INTEGER NOT NULL, value REAL,
                      PRIMARY KEY (series, time_us)) STRICT, WITHOUT ROWID;
 CREATE TABLE coarse (series INTEGER NOT NULL, time_us INTEGER NOT NULL, count INTEGER NOT NULL,
@@ -105,12 +109,22 @@ def opened(path: Path) -> sqlite3.Connection:
     file.execute("PRAGMA synchronous = FULL")  # on disk before it is acknowledged
     file.execute(f"PRAGMA journal_size_limit = {64 * 2**20}")
     (version,) = file.execute("PRAGMA user_version").fetchone()
-    if version < VERSION:
-        missing = FINDINGS if version == NO_FINDINGS else SCHEMA + FINDINGS
-        file.executescript(f"BEGIN IMMEDIATE; {missing} PRAGMA user_version = {VERSION}; COMMIT;")
+    if version == NO_FINDINGS:
+        file.executescript(f"BEGIN IMMEDIATE; {FINDINGS} PRAGMA user_version = {TABLED}; COMMIT;")
+    elif version < NO_FINDINGS:
+        made = SCHEMA + SERIES + FINDINGS
+        file.executescript(f"BEGIN IMMEDIATE; {made} PRAGMA user_version = {VERSION}; COMMIT;")
     else:
         check_version(path, version)
+    # Not a version of its own: a netloom that does not know them leaves them alone.
+    file.executescript(f"BEGIN IMMEDIATE; {SQLITE_TABLES} COMMIT;")
     return file
+
+
+def names_in(file: sqlite3.Connection) -> SeriesNames:
+    """Return how an open store keeps what its series are called."""
+    (version,) = file.execute("PRAGMA user_version").fetchone()
+    return TabledNames(file) if version == TABLED else PackedNames(file)
 
 
 def _check_own(path: Path) -> None:
@@ -130,8 +144,8 @@ def _check_own(path: Path) -> None:
 
 
 def check_version(path: Path, version: int) -> None:
-    """Raise OutputError unless *version* of the tables is the one that this netloom knows."""
-    if version != VERSION:
+    """Raise OutputError unless *version* of the tables is one that this netloom knows."""
+    if version not in (TABLED, VERSION):
         raise OutputError(
             file=str(path),
             what=f"its tables are of version {version}, and this netloom knows {VERSION}",

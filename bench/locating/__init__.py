@@ -1,0 +1,1 @@
+"""Worlds and rows for ``bench.locate``: congestion, several faults, wrong paths, size."""
