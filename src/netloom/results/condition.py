@@ -1,4 +1,7 @@
-"""Conditions on a result: ``step_time_s>6``, ``technologies[rocev2-400g].goodput<0.9``."""
+"""Conditions on a result.
+
+Such as ``step_time_s>6``, ``technologies[rocev2-400g].goodput<0.9`` or ``findings.count>0``.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +42,7 @@ _NAMES: Final = (
     "kind",
 )
 OPTION: Final = "--fail-if"
+COUNT: Final = "count"  # of a list: how many are in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +85,9 @@ class ResultCondition:
         at: Any = result
         for step in self.path:
             known = children(at)
+            if step == COUNT and isinstance(at, list) and step not in known:
+                at = len(at)
+                continue
             if step not in known:
                 names = ", ".join(known) or "no field"
                 raise self._error(what=f"there is no {step!r}", remedy=f"there is {names}")

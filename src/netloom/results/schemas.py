@@ -16,7 +16,10 @@ __all__ = ["JSON_COMMANDS", "result_schemas", "schema"]
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 KINDS: Final = "spec catalog infeasible output lab usage memory interrupted bug"
 JSON_COMMANDS: Final = tuple(
-    name for command in COMMANDS for name in command.full_names if command.name != "schema"
+    name
+    for command in COMMANDS
+    for name in command.full_names
+    if command.name not in {"schema", "serve"}  # one prints a schema, the other serves JSON
 )
 _TEXT: Final = {"type": "string"}
 _WHOLE: Final = {"type": "integer"}
