@@ -14,7 +14,9 @@ from bench import (
     packet,
     plan,
     seeds,
+    user_path,
 )
+from bench.operate import tune
 
 BENCHMARKS = (
     max_min.random_permutation_of_256_hosts,
@@ -26,12 +28,17 @@ BENCHMARKS = (
     packet.ring_of_32,
     packet.ring_of_1024,
     seeds.eight_seeds_against_one,
+    user_path.commands,
+    user_path.growth,
     against_ns3.permutation_of_16_hosts,
     against_ns3.incast_of_15_hosts,
     flow.each_in_its_own_process,
     locate.a_thousand_faults,
+    locate.harder_rows,
+    locate.sizes,
     locate_held_out.held_out,
     locate_told.what_devices_say,
+    tune.candidates_an_hour,
 )
 
 # Benchmarks start processes of their own, which import this module.
