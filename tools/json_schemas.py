@@ -15,9 +15,14 @@ import json
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from shutil import copyfile
 from typing import Any, Final
+
+from netloom.fabric.part_id import PartId
+from netloom.ops.observe.cases import Case, CaseChange, follow_cases, write_cases
+from netloom.ops.observe.store import ObservationStore
 
 ROOT: Final = Path(__file__).parents[1]
 FILE: Final = ROOT / "src/netloom/results/schemas.json"
@@ -38,18 +43,63 @@ ROCE: Final = """
 cluster: {nodes: 4, node: dgx-h100, fabric: {technology: rocev2-400g}}
 job: {model: llama-2-7b, training: {sequence: 4096, global_batch: 64}}
 """
+ZERO_TOUCH: Final = f"""{ROCE}
+site:
+  management: {{network: 10.0.0.0/24, gateway: 10.0.0.1}}
+  zero_touch: {{url: "http://10.0.0.2"}}
+"""
 JOBS: Final = """
 cluster: {nodes: 4, node: dgx-h100, fabric: {technology: infiniband-ndr}}
 jobs:
   - {name: a, nodes: 2, job: &job {model: llama-2-7b, training: {sequence: 4096, global_batch: 64}}}
   - {name: b, nodes: 2, job: *job}
 """
+STEP: Final = """
+cluster: {nodes: 4, node: dgx-h100, fabric: {technology: rocev2-400g}}
+job:
+  model: llama-3.2-1b
+  training: {sequence: 2048, global_batch: 8}
+  parallel: {tensor: 8, pipeline: 2}
+"""
 TREE: Final = """
 cluster: {nodes: 2, node: dgx-h100, fabric: {technology: infiniband-ndr}}
 job: {model: llama-2-7b, training: {sequence: 4096, global_batch: 64}}
 """
+MIXTURE: Final = """
+cluster: {gpus: 64, node: dgx-h100,
+          fabric: {technology: rocev2-400g,
+                   topology: {kind: fat-tree, tiers: 2, hosts_per_leaf: 16}}}
+job: {model: mixtral-8x7b, training: {sequence: 4096, global_batch: 64},
+      parallel: {tensor: 2, pipeline: 2, data: 16, expert: 8}}
+"""
+_MET: Final = "{model: llama-3.1-8b, training: {global_batch: 64}, parallel: {tensor: 1, zero: 3}}"
+MEETING: Final = f"""
+cluster: {{gpus: 64, node: dgx-h100,
+          fabric: {{technology: rocev2-400g, topology:
+                   {{kind: fat-tree, tiers: 2, hosts_per_leaf: 32, oversubscription: 2}}}}}}
+jobs:
+  - {{name: a, nodes: 4, placement: {{kind: random, seed: 1}}, job: {_MET}}}
+  - {{name: b, nodes: 4, placement: {{kind: random, seed: 2}}, job: {_MET}}}
+"""
 ALONE: Final = """
 cluster: {nodes: 2, node: dgx-h100, fabric: {technology: infiniband-ndr}}
+"""
+UNSHAPED: Final = """
+cluster: {nodes: 4, node: dgx-h100, fabric: {technology: rocev2-400g}}
+sites: [{name: a, nodes: 2}, {name: b, nodes: 2}]
+spans:
+  - between: [a, b]
+    length: 4000km
+    regenerators: 4
+    waves: {count: 2, rate: 100Gbps}
+    carried_by: {kind: tsn}
+    classes: [{name: gradients, priority: 3, share: 0.8, deadline: 30ms}]
+    streams: [{name: clock, period: 125us, size: 128B, deadline: 30ms}]
+    protection: {kind: frer, length: 4500km}
+job:
+  model: llama-2-7b
+  training: {sequence: 4096, global_batch: 64}
+  parallel: {tensor: 1, pipeline: 4, across: pipeline}
 """
 # A device that does not answer: what is said of it has every key.
 FLEET: Final = """
@@ -80,18 +130,33 @@ LOG: Final = """
     forward-compute ....: (2500.00, 2600.00)
 """
 CASES: Final[dict[str, list[str]]] = {
-    "compare": ["gpt.yaml", "roce.yaml", "roce.yaml --engine flow --seeds 2"],
+    "compare": [
+        *("gpt.yaml", "roce.yaml", "roce.yaml --engine flow --seeds 2"),
+        "roce.yaml --chips --architectures roce-ecmp,radix-512,scheduled-cells,ualink-scale-up",
+        "roce.yaml --chips --ceiling",
+    ],
     "predict": [
         "gpt.yaml",
         "roce.yaml --engine flow --seeds 2",
         "roce.yaml --engine flow --seeds 1",
     ],
     "explain": ["gpt.yaml --measured 60s", "tree.yaml --trace a.json.gz", "gpt.yaml --log run.log"],
-    "plan": ["gpt.yaml", "roce.yaml --objective cost", "gpt.yaml --gpus 64,128"],
-    "infer": ["", "serving.yaml"],
+    "plan": [
+        *("gpt.yaml", "roce.yaml --objective cost", "gpt.yaml --gpus 64,128"),
+        *("gpt.yaml --topologies search", "roce.yaml --topologies search"),
+    ],
+    "infer": ["", "serving.yaml", "images.yaml"],
     "expect": ["alone.yaml", "alone.yaml --against slow.log", "alone.yaml --against fine.log"],
+    "headroom": ["roce.yaml", "", "--settings meta-400g"],
     "goodput": ["gpt.yaml", "", "spares.yaml"],
+    "tune": [
+        "incast.yaml --budget 4 --seeds 2 --over ecn",
+        "mixture.yaml --stages --seeds 2",
+        "meeting.yaml",
+    ],
+    "span": ["", "continents.yaml", "unshaped.yaml"],
     "whatif": ["gpt.yaml --fail node:0", "roce.yaml --slow nic:1=2", "roce.yaml --rank leaf"],
+    "roll": ["tree.yaml", "roce.yaml --at-once 2"],
     "share": ["jobs.yaml", "finish.yaml"],
     "place": ["gpt.yaml --nodes 8", "roce.yaml --nodes 2 --occupied 0.4"],
     "size": [
@@ -103,7 +168,11 @@ CASES: Final[dict[str, list[str]]] = {
     ],
     "sweep": ["sweep.yaml --store one.db", "sweep-seeds.yaml --store two.db"],
     "catalog": ["", "switches", "QM9700", "dgx-h100", "nodes", "models"],
-    "validate": ["gpu-steps", "steps --rows", "collectives --rows", "layers --rows", ""],
+    "validate": [
+        *("gpu-steps", "steps --rows", "collectives --rows", "layers --rows", "span --rows"),
+        "chips --rows",
+        "",
+    ],
     "trace write": ["gpt.yaml --out traces --ranks 4"],
     "trace read": ["traces/step"],
     "calibrate network": [
@@ -118,11 +187,28 @@ CASES: Final[dict[str, list[str]]] = {
     ],
     "check": ["gpt.yaml"],
     "example": ["", "--names", "sweep"],
-    "simulate": ["", "--engine flow", "--seeds 2", "--until 20us", "victim.yaml"],
+    "simulate": [
+        "",
+        "--engine flow",
+        "--seeds 2",
+        "--until 20us",
+        "victim.yaml",
+        "step.yaml --step",
+    ],
     "diff": ["gpt.yaml roce.yaml", "a.json b.json", "gpt.yaml gpt.yaml", "gpt.yaml bad.yaml"],
     "doctor": [""],
+    "cases list": ["--store watch.db --since 10000d"],
+    "cases show": ["1 --store watch.db"],
+    "cases ack": ["1 --by mona --store watch.db"],
+    "cases assign": ["1 ravi --by mona --store watch.db"],
+    "cases comment": ["1 ordered --by mona --store watch.db"],
+    "cases maintain": ["leaf:0 --to +2h --reason optics --by mona --store watch.db"],
+    "cases audit": ["--since 10000d --store watch.db"],
+    "cases backup": ["copy.db --store watch.db"],
+    "cases close": ["1 --by mona --store watch.db"],
     "deploy render": ["tree.yaml --out rendered", "roce.yaml --out rendered-roce"],
-    "deploy check": ["tree.yaml", "roce.yaml"],
+    "deploy check": ["tree.yaml", "roce.yaml", "rendered-roce"],
+    "deploy ztp": ["zero-touch.yaml --macs macs.csv --out day0"],
     "deploy plan": ["roce.yaml --running rendered-roce", "tree.yaml --running rendered"],
 }
 LABS: Final = (
@@ -149,7 +235,7 @@ NAMED: Final = frozenset(
         *("step_time_s", "values", "operations", "breakdown_s", "communication_s", "lost"),
         *("scenario", "topology", "serving", "skipped", "refused", "loop_runs", "prefill_s"),
         *("power_by_part_w", "decode_s", "over_seeds", "result", "evidence", "counters"),
-        "model",
+        *("model", "parts_usd", "systems"),
     )
 )
 # Results with further keys: counters of engines, suites that take minutes, evidence by kind.
@@ -158,7 +244,7 @@ OPEN: Final = frozenset(
 )
 UNITS: Final = ("_s", "_bps", "_gbps", "_bytes", "_usd", "_w", "_m", "_pct", "_share", "_per_day")
 # Results of several shapes, which their keys tell apart.
-SHAPED: Final = frozenset({"whatif", "example", "lab status"})
+SHAPED: Final = frozenset({"whatif", "example", "infer", "lab status", "compare", "plan", "tune"})
 TEXT: Final = {"type": "string"}
 TEXTS: Final = {"type": "object", "additionalProperties": TEXT}
 
@@ -224,8 +310,10 @@ def prepare(folder: Path, program: str) -> None:
         "gpt": GPT,
         "roce": ROCE,
         "jobs": JOBS,
+        "step": STEP,
         "tree": TREE,
         "alone": ALONE,
+        "unshaped": UNSHAPED,
         "fleet": FLEET,
         "sweep": SWEEP,
         "bad": GPT.replace("pipeline: 8", "pipeline: 7"),
@@ -233,24 +321,55 @@ def prepare(folder: Path, program: str) -> None:
         "finish": JOBS.replace("nodes: 2, job", "nodes: 2, steps: 10, job"),
         "sweep-seeds": SEEDS,
         "polaris": POLARIS,
+        "zero-touch": ZERO_TOUCH,
+        "mixture": MIXTURE,
+        "meeting": MEETING,
     }
     for name, text in texts.items():
         (folder / f"{name}.yaml").write_text(text)
+    _write_store(folder / "watch.db")
     for name, rows in LOGS.items():
         (folder / f"{name}.log").write_text(LOG_HEAD + "".join(map(_log_row, rows)))
     for name, file in (
         ("incast-rocev2", "incast"),
         ("victim-rocev2", "victim"),
         ("llama-3.1-70b-serving", "serving"),
+        ("flux.1-dev-images", "images"),
+        ("intellect-1-three-continents", "continents"),
     ):
         (folder / f"{file}.yaml").write_text(_run(program, ["example", name], folder)[1])
     copyfile(ROOT / "tests/unit/explain/traces/two_ranks.rank0.json.gz", folder / "a.json.gz")
     (folder / "run.log").write_text(LOG)
+    (folder / "macs.csv").write_text("leaf000,02:00:00:00:00:01\n")
     for recipe in (ROOT / "tests/data/recipes").iterdir():
         copyfile(recipe, folder / recipe.name)
     for name, gpus in (("a", "1024"), ("b", "2048")):
         printed = _run(program, ["size", "--gpus", gpus, "--json"], folder)[1]
         (folder / f"{name}.json").write_text(printed)
+
+
+def _write_store(path: Path) -> None:
+    """Write the store of a watch with an open case and one that is over."""
+
+    def case(number: int, kind: str) -> Case:
+        part = PartId.cable(number)
+        return Case(
+            part=part,
+            label=str(part),
+            kind=kind,
+            confidence=0.9,
+            magnitude=1.0,
+            evidence=("it is down",),
+            hurts=8,
+            opened_s=1.8e9,
+            seen_s=1.8e9,
+        )
+
+    found = [case(0, "missing cable"), case(1, "flapping")]
+    with ObservationStore(path) as store:
+        _, second = write_cases(store, follow_cases((), found, 1.8e9, may_close=False)).opened
+        over = replace(second, closed_s=1.8e9 + 60)
+        write_cases(store, CaseChange(cases=(), closed=(over,)))
 
 
 def _log_row(row: tuple[int, float]) -> str:
@@ -301,6 +420,9 @@ def main() -> int:
         asked.keep.write_text(json.dumps(found))
     timed = {"file": "gpu.csv", "measured": 1, "left": 0, "catalog": "own.toml"}
     found.setdefault("calibrate gpu", [timed])  # needs a GPU
+    labels = {"alertname": "NetloomCase", "part": "cable:0", "case": "1"}
+    silence = {"silence": "7d9e", "labels": labels, "to_s": 1.8e9, "by": "mona"}
+    found.setdefault("cases silence", [silence])  # needs an Alertmanager
     for command, results in found.items():
         known[command] = schema_of(command, results)
     known["locate"]["required"] = ["findings"]  # all that --store has

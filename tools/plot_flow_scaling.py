@@ -1,4 +1,4 @@
-"""Measure how the flow engine's cost grows, and draw docs/models/flow_scaling.svg.
+"""Measure how the flow engine's cost grows, and draw docs/assets/flow_scaling.svg.
 
 Processor time, so that a busy machine does not show; memory of the process so far.
 """
@@ -25,7 +25,7 @@ from netloom.engines.flow.run import RoutedTransfers, deliver, lay
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-OUT = Path(__file__).parents[1] / "docs/models/flow_scaling.svg"
+OUT = Path(__file__).parents[1] / "docs/assets/flow_scaling.svg"
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 400, 70, 20, 30, 50
 Point = tuple[float, float]
 

@@ -1,8 +1,9 @@
-"""Draw predicted over measured for every row of a suite: docs/models/validation_SUITE.svg.
+"""Draw predicted over measured for every row of a suite: docs/assets/validation_SUITE.svg.
 
 ``python tools/plot_validation.py`` runs ``netloom validate SUITE --rows --json`` for each suite.
 Collectives are drawn by size band, too, and steps once more in the intervals that were taken
-without their source: docs/assets/validation_bands.svg and validation_intervals.svg.
+without their source: docs/assets/validation_bands.svg and validation_intervals.svg. INET's
+gate-scheduling showcase is validation_gates.svg.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
+
+from netloom.validation.span.picture import gates_picture
+from netloom.validation.span.timed import dumbbell
 
 ROOT: Final = Path(__file__).parents[1]
 LEFT, TOP, ACROSS, UP = 64, 20, 560, 300
@@ -213,8 +217,7 @@ def _levels(title: str) -> list[str]:
 
 def path_of(suite: str) -> Path:
     """Return the file that shows *suite*, or one of its parts."""
-    folder = ROOT / "docs" / ("models" if suite in SUITES else "assets")
-    return folder / f"validation_{suite}.svg"
+    return ROOT / "docs" / "assets" / f"validation_{suite}.svg"
 
 
 def main() -> None:
@@ -223,6 +226,7 @@ def main() -> None:
     pictures = {suite: drawn(found[suite], label) for suite, label in SUITES.items()}
     pictures["bands"] = drawn_bands(rows_of("collectives", flag="judged"))
     pictures["intervals"] = drawn_intervals(found["steps"])
+    pictures["gates"] = gates_picture(dumbbell())
     for name, picture in pictures.items():
         path_of(name).write_text(picture, encoding="utf-8")
 

@@ -90,7 +90,7 @@ def drawn(arrived: dict[str, Line], queues: dict[str, Line], words: dict[str, st
     body = [
         *legend,
         *panel(arrived, TOP, 8.0, "MB of the innocent flow that have arrived (it starts at 4 ms)"),
-        *panel(queues, TOP + PANEL + GAP, 100.0, "queue towards the incast's target, MB"),
+        *panel(queues, TOP + PANEL + GAP, 120.0, "queue towards the incast's target, MB"),
     ]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '

@@ -1,6 +1,6 @@
 """Run IRN's comparisons, all three metrics of each: the table of docs/models/packet.md.
 
-Usage: python tools/irn_table.py [FLOWS [SEED]]
+Usage: python tools/tables/irn.py [FLOWS [SEED]]
 """
 
 from __future__ import annotations

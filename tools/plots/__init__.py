@@ -1,0 +1,3 @@
+"""What draws pictures of the documentation."""
+
+from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Tables of the documentation, each by a command of its own."""
