@@ -7,15 +7,18 @@ CORE_HPP := $(shell find core -name '*.hpp')
 BUILT_FROM := pyproject.toml core/CMakeLists.txt $(CORE_CPP) $(CORE_HPP)
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint format bench core-test docs clean
+.PHONY: demo test long web lint format bench core-test docs clean
 
 demo: $(VENV)/installed  ## the main job: which network for Llama 3.1 405B on 16,384 GPUs?
 	$(BIN)/netloom compare --report netloom-report.html
 
 test: $(VENV)/installed-test  ## the whole test suite
-	$(BIN)/pytest -n auto -m "not lab"
+	$(BIN)/pytest -n auto -m "not lab and not long"
 	# Real programs with deadlines of their own, one at a time.
-	$(BIN)/pytest -m lab
+	$(BIN)/pytest -m "lab and not long"
+
+long: $(VENV)/installed-test  ## what takes over a minute: soaks, an hour of updates, many seeds
+	NETLOOM_MUTATED_REQUESTS=10000 $(BIN)/pytest -m long --timeout 10000
 
 bench: $(VENV)/installed-test  ## ratios against peers, side by side
 	$(BIN)/python -m bench
@@ -38,6 +41,12 @@ format: $(VENV)/installed-lint
 
 docs: $(VENV)/installed-docs  ## the documentation as a site, into build/site; a warning fails
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+web: web/node_modules/.installed  ## the page of netloom serve, into src/netloom/web/static (npm)
+	cd web && npx --no-install tsc --noEmit && node build.mjs
+
+web/node_modules/.installed: web/package-lock.json
+	cd web && npm ci --ignore-scripts --no-audit --no-fund --silent && touch node_modules/.installed
 
 core-test: $(VENV)/installed-core  ## the C++ tests under the address and UB sanitizers
 	$(BIN)/cmake -S core -B build/core -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN)/ninja) \

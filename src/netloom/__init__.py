@@ -4,11 +4,11 @@
 >>> comparison = nl.compare(nl.load("x.yaml"))  # doctest: +SKIP
 >>> comparison.recommendation.technology  # doctest: +SKIP
 
-Every command is a function of the same name (``netloom.commands`` has the table): a scenario goes
-in, a frozen result comes out. Every result has ``to_json()``, ``table()`` and, for notebooks,
-``_repr_html_``; tables export Arrow (``__arrow_c_stream__``), so that polars, pandas and DuckDB
-read them without a copy. ``engine=`` takes a name or an engine, ``on_progress=`` a function that
-is told how much is done and how much there is.
+Every command is a function of the same name (``netloom.commands`` has the table): a scenario, or
+the path of its file, goes in, a frozen result comes out. Every result has ``to_json()``,
+``table()`` and, for notebooks, ``_repr_html_``; tables export Arrow (``__arrow_c_stream__``), so
+that polars, pandas and DuckDB read them without a copy. ``engine=`` takes a name or an engine,
+``on_progress=`` a function that is told how much is done and how much there is.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 TYPE_CHECKING = False  # typing takes half of what importing netloom would
 if TYPE_CHECKING:
     from netloom.app import calibrate, deploy, lab, trace
+    from netloom.app import records as cases
     from netloom.app.audit import audit
     from netloom.app.calibrate.gpu_operators import Calibration
     from netloom.app.convert.run import Conversion, convert
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from netloom.app.locate import locate
     from netloom.app.plan import plan
     from netloom.app.rank import rank
+    from netloom.app.roll import roll
     from netloom.app.simulate import simulate
     from netloom.app.sweep.run import sweep
+    from netloom.app.tune import tune
     from netloom.app.watch import watch
     from netloom.errors import (
         CatalogError,
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from netloom.parts.load import Catalog, load_catalog
     from netloom.provenance import Source, Validity, Why
     from netloom.results.schemas import schema
+    from netloom.results.show import show
     from netloom.results.table import Table
     from netloom.spec.example import example
     from netloom.spec.load import load
@@ -55,6 +59,7 @@ if TYPE_CHECKING:
     from netloom.study.explain.explanation import Explanation
     from netloom.study.fabrics import build
     from netloom.study.goodput.uptime import Uptime, goodput, uptime
+    from netloom.study.headroom.budget import HeadroomBudget, headroom
     from netloom.study.plan.machines import PlanLimits, Wanted
     from netloom.study.plan.result import Plan
     from netloom.study.predict.prediction import Prediction, predict
@@ -63,14 +68,18 @@ if TYPE_CHECKING:
     from netloom.study.simulate.simulation import Simulation
     from netloom.study.size.request import SizingRequest
     from netloom.study.size.sizing import Sizing, size
+    from netloom.study.span.spanning import Spanning, span
     from netloom.study.sweep.result import Sweep
     from netloom.study.trace.table import TraceTable
+    from netloom.study.tune.result import TunedSettings
+    from netloom.study.tune.tuning import TuneRequest
     from netloom.study.whatif.changes import Change
     from netloom.study.whatif.failure import WhatIf, whatif
     from netloom.study.whatif.place import Search, place
     from netloom.study.whatif.rank import Ranking
     from netloom.study.whatif.share import Sharing, share
     from netloom.validation.validate import Validation, validate
+    from netloom.web import serve
 
 __all__ = [
     "Calibration",
@@ -86,6 +95,7 @@ __all__ = [
     "Expectation",
     "Explanation",
     "Fabric",
+    "HeadroomBudget",
     "InfeasibleError",
     "Inference",
     "LabError",
@@ -104,10 +114,13 @@ __all__ = [
     "Sizing",
     "SizingRequest",
     "Source",
+    "Spanning",
     "SpecError",
     "Sweep",
     "Table",
     "TraceTable",
+    "TuneRequest",
+    "TunedSettings",
     "Uptime",
     "Validation",
     "Validity",
@@ -117,6 +130,7 @@ __all__ = [
     "audit",
     "build",
     "calibrate",
+    "cases",
     "catalog",
     "check",
     "compare",
@@ -130,6 +144,7 @@ __all__ = [
     "explain",
     "fail",
     "goodput",
+    "headroom",
     "heal",
     "infer",
     "lab",
@@ -141,13 +156,18 @@ __all__ = [
     "predict",
     "rank",
     "restore",
+    "roll",
     "schema",
+    "serve",
     "share",
+    "show",
     "simulate",
     "size",
     "slow",
+    "span",
     "sweep",
     "trace",
+    "tune",
     "uptime",
     "validate",
     "watch",
@@ -185,6 +205,7 @@ _HOMES = {
         "Validity",
         "Why",
     ),
+    "netloom.results.show": ("show",),
     "netloom.results.table": ("Table",),
     "netloom.spec.load": ("load",),
     "netloom.spec.scenario": ("Scenario",),
@@ -200,6 +221,7 @@ _HOMES = {
         "Uptime",
         "uptime",
     ),
+    "netloom.study.headroom.budget": ("HeadroomBudget",),
     "netloom.study.plan.machines": (
         "PlanLimits",
         "Wanted",
@@ -213,6 +235,9 @@ _HOMES = {
     "netloom.study.size.sizing": ("Sizing",),
     "netloom.study.sweep.result": ("Sweep",),
     "netloom.study.trace.table": ("TraceTable",),
+    "netloom.study.span.spanning": ("Spanning",),
+    "netloom.study.tune.result": ("TunedSettings",),
+    "netloom.study.tune.tuning": ("TuneRequest",),
     "netloom.study.whatif.changes": ("Change",),
     "netloom.study.whatif.failure": ("WhatIf",),
     "netloom.study.whatif.place": ("Search",),
@@ -228,8 +253,12 @@ def __getattr__(name: str) -> object:
 
     if name == "__version__":
         return import_module("importlib.metadata").version("netloom")
-    if name in _HOME:
+    if name in _HOME and not name.islower():
         return getattr(import_module(_HOME[name]), name)
+    if name in _HOME:
+        return import_module("netloom.commands").taking_paths(
+            getattr(import_module(_HOME[name]), name)
+        )
     if name in __all__:
         commands = import_module("netloom.commands")
         return commands.callable_of(commands.command_named(name))

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, wraps
 from importlib import import_module
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["COMMANDS", "Command", "CommandActs", "callable_of", "command_in", "command_named"]
+__all__ = [
+    "COMMANDS",
+    "Command",
+    "CommandActs",
+    "callable_of",
+    "command_in",
+    "command_named",
+    "taking_paths",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +32,7 @@ class Command:
         call: What ``nl.NAME`` is; of a command with acts, the module that has a function for each.
         help: The line that ``netloom --help`` shows.
         acts: What stands behind the name, such as ``write`` of ``netloom trace write``.
+        job: How it runs as a job of ``netloom serve`` (a ``JobKind``); empty where it does not.
     """
 
     name: str
@@ -29,6 +40,7 @@ class Command:
     call: str
     help: str
     acts: tuple[str, ...] = ()
+    job: str = ""
 
     @property
     def full_names(self) -> tuple[str, ...]:
@@ -42,12 +54,14 @@ COMMANDS: Final = (
         run="netloom.cli.design.compare:compare",
         call="netloom.study.compare.comparison:compare",
         help="Compare network technologies and recommend one.",
+        job="netloom.app.jobs.design_kinds:COMPARE",
     ),
     Command(
         name="predict",
         run="netloom.cli.design.predict:predict",
         call="netloom.study.predict.prediction:predict",
         help="Predict one training step, and where time goes.",
+        job="netloom.app.jobs.design_kinds:PREDICT",
     ),
     Command(
         name="explain",
@@ -60,18 +74,21 @@ COMMANDS: Final = (
         run="netloom.cli.design.plan:plan",
         call="netloom.app.plan:plan",
         help="Find the best parallelism, and the best cluster.",
+        job="netloom.app.jobs.design_kinds:PLAN",
     ),
     Command(
         name="infer",
         run="netloom.cli.design.infer:infer",
         call="netloom.study.serving.inference:infer",
         help="Predict how fast a cluster serves a model.",
+        job="netloom.app.jobs.design_kinds:INFER",
     ),
     Command(
         name="goodput",
         run="netloom.cli.design.goodput:goodput",
         call="netloom.study.goodput.uptime:goodput",
         help="Say how much of the time a job progresses.",
+        job="netloom.app.jobs.design_kinds:GOODPUT",
     ),
     Command(
         name="expect",
@@ -90,12 +107,21 @@ COMMANDS: Final = (
         run="netloom.cli.design.whatif:whatif",
         call="netloom.study.whatif.failure:whatif",
         help="Say what a failed or slow part does to a step.",
+        job="netloom.app.jobs.design_kinds:WHATIF",
+    ),
+    Command(
+        name="span",
+        run="netloom.cli.design.span:span",
+        call="netloom.study.span.spanning:span",
+        help="Train across sites: which placement, line, how far.",
+        job="netloom.app.jobs.design_kinds:SPAN",
     ),
     Command(
         name="share",
         run="netloom.cli.design.share:share",
         call="netloom.study.whatif.share:share",
         help="Say how much jobs on one fabric slow one another.",
+        job="netloom.app.jobs.design_kinds:SHARE",
     ),
     Command(
         name="place",
@@ -110,10 +136,31 @@ COMMANDS: Final = (
         help="Repair what is broken in a lab, as policy allows.",
     ),
     Command(
+        name="roll",
+        run="netloom.cli.operate.roll:roll",
+        call="netloom.app.roll:roll",
+        help="Plan a rolling drain, and what the job loses.",
+    ),
+    Command(
         name="size",
         run="netloom.cli.design.size:size",
         call="netloom.study.size.sizing:size",
         help="Size a network: switches, cables, cost and power.",
+        job="netloom.app.jobs.design_kinds:SIZE",
+    ),
+    Command(
+        name="headroom",
+        run="netloom.cli.design.headroom:headroom",
+        call="netloom.study.headroom.budget:headroom",
+        help="Say what buffer pauses need, and what breaks first.",
+        job="netloom.app.jobs.design_kinds:HEADROOM",
+    ),
+    Command(
+        name="tune",
+        run="netloom.cli.design.tune:tune",
+        call="netloom.app.tune:tune",
+        help="Find the right settings of switches, NICs and classes.",
+        job="netloom.app.jobs.design_kinds:TUNE",
     ),
     Command(
         name="sweep",
@@ -158,7 +205,7 @@ COMMANDS: Final = (
         run="netloom.cli.operate.deploy:deploy",
         call="netloom.app.deploy",
         help="Write a network's configuration, check and apply it.",
-        acts=("render", "check", "plan", "apply"),
+        acts=("render", "check", "plan", "apply", "ztp"),
     ),
     Command(
         name="lab",
@@ -174,10 +221,34 @@ COMMANDS: Final = (
         help="Watch a network and keep what is seen.",
     ),
     Command(
+        name="serve",
+        run="netloom.cli.operate.serve:serve",
+        call="netloom.web:serve",
+        help="Open the web workbench: design, simulate, watch.",
+    ),
+    Command(
         name="audit",
         run="netloom.cli.operate.audit:audit",
         call="netloom.app.audit:audit",
         help="Name the cables that are not as designed.",
+    ),
+    Command(
+        name="cases",
+        run="netloom.cli.operate.cases:cases",
+        call="netloom.app.records",
+        help="Acknowledge, assign and close what a watch found.",
+        acts=(
+            "list",
+            "show",
+            "ack",
+            "assign",
+            "comment",
+            "close",
+            "maintain",
+            "silence",
+            "audit",
+            "backup",
+        ),
     ),
     Command(
         name="check",
@@ -196,6 +267,7 @@ COMMANDS: Final = (
         run="netloom.cli.design.simulate:simulate",
         call="netloom.app.simulate:simulate",
         help="Simulate traffic, packet by packet or as flows.",
+        job="netloom.app.jobs.design_kinds:SIMULATE",
     ),
     Command(
         name="schema",
@@ -229,8 +301,7 @@ class CommandActs:
         if act not in self._command.acts:
             message = f"nl.{self._command.name} has no act {act!r}; {self._command.acts} are there"
             raise AttributeError(message)
-        found: Callable[..., Any] = getattr(import_module(self._command.call), act)
-        return found
+        return taking_paths(getattr(import_module(self._command.call), act))
 
     def __call__(self, act: str, /, *args: Any, **kwargs: Any) -> Any:
         """Return what the act of that name returns."""
@@ -249,8 +320,31 @@ def callable_of(command: Command) -> Callable[..., Any]:
     if command.acts:
         return CommandActs(command)
     module, _, name = command.call.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
-    return found
+    return taking_paths(getattr(import_module(module), name))
+
+
+@cache
+def taking_paths(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return *function* so that the path of a scenario's file may stand for the scenario.
+
+    What takes no scenario first comes back as it is.
+    """
+    inspect = import_module("inspect")  # netloom --help has no time for it
+    first = next(iter(inspect.signature(function).parameters.values()), None)
+    if first is None or "Scenario" not in str(first.annotation) or "str" in str(first.annotation):
+        return function
+
+    @wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        given = args[0] if args else kwargs.get(first.name)
+        if not isinstance(given, str | PathLike):
+            return function(*args, **kwargs)
+        scenario = import_module("netloom.spec.load").load(given)
+        if args:
+            return function(scenario, *args[1:], **kwargs)
+        return function(**{**kwargs, first.name: scenario})
+
+    return called
 
 
 def command_named(name: str) -> Command | None:

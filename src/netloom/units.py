@@ -24,6 +24,7 @@ __all__ = [
     "SIZE",
     "TIME",
     "Dimension",
+    "format_count",
     "format_quantity",
     "parse_quantity",
 ]
@@ -205,3 +206,8 @@ def format_quantity(value: float, dimension: Dimension, *, digits: int = 3) -> s
     scaled = value / dimension.units[unit]
     whole = max(digits, len(str(round(abs(scaled)))))
     return f"{scaled:.{whole}g}{unit}"
+
+
+def format_count(count: int, noun: str) -> str:
+    """Return a count with its noun: ``"1 GPU"``, ``"1,024 GPUs"``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

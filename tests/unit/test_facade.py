@@ -32,7 +32,8 @@ def test_results_introduce_themselves_in_one_line_and_as_tables() -> None:
         assert len(repr(found)) < 200
         assert "\n" not in repr(found)
         assert found.__arrow_c_stream__() is not None
-        assert found._repr_html_().startswith("<table")
+        assert found._repr_html_().startswith("<iframe")
+        assert "<table>" in found._repr_html_()  # for where no script runs
     assert prediction.table().units["time_s"] == "s"
     assert sum(row["time_s"] for row in prediction.table().rows()) == pytest.approx(  # type: ignore[misc]
         prediction.step.duration_s

@@ -7,14 +7,18 @@ import importlib
 import inspect
 import keyword
 import pkgutil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import netloom as nl
 from netloom.cli.main import build_app
 from netloom.commands import COMMANDS, Command, CommandActs, callable_of
+from netloom.spec.example import example_text
 from netloom.study.predict.engines import engine_named
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NEEDS_PYTORCH = "netloom.drivers.torch_gpu"
 
@@ -37,7 +41,8 @@ def test_a_command_is_the_same_in_python_whatever_was_imported(
     assert callable(found)
     assert not inspect.ismodule(found)
     for act in command.acts:
-        assert getattr(found, act) is getattr(importlib.import_module(command.call), act)
+        behind = getattr(importlib.import_module(command.call), act)
+        assert inspect.unwrap(getattr(found, act)) is inspect.unwrap(behind)
     if not command.acts:
         assert found is callable_of(command)
         assert found.__name__ == command.name
@@ -74,6 +79,20 @@ def test_every_function_has_an_example_that_is_true(function: Any) -> None:
     assert any(test.examples for test in tests), "no example"
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     assert sum(runner.run(test).failed for test in tests) == 0
+
+
+def test_the_path_of_a_scenario_stands_for_it(tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(example_text("gpt3-175b-1k"), encoding="utf-8")
+    scenario = nl.load(file)
+    for name in ("predict", "compare", "goodput", "size"):
+        called = getattr(nl, name)
+        assert called(str(file)).to_json() == called(scenario).to_json()
+    calls: Any = nl  # their hints say Scenario
+    assert calls.goodput(scenario=file).to_json() == nl.goodput(scenario).to_json()
+    assert calls.deploy.check(file).to_json()
+    with pytest.raises(nl.SpecError, match="cannot be read"):
+        calls.plan("no-such.yaml")
 
 
 def test_engines_go_by_name_or_as_they_are() -> None:
@@ -115,7 +134,8 @@ def test_results_of_every_kind_have_json_a_table_and_html() -> None:
     ):
         assert found.to_json()
         assert found.table() is not None
-        assert found._repr_html_().startswith("<table")
+        assert found._repr_html_().startswith("<iframe")
+        assert "<table>" in found._repr_html_()  # for where no script runs
 
 
 def test_check_tells_problems_as_data() -> None:

@@ -24,6 +24,8 @@ EXTRAS: Final = {
     "distributed": ("dask", "sweep --dask"),
     "xlsxwriter": ("deploy", "deploy render, for its spreadsheet"),
     "perfetto": ("trace", "predict --trace"),
+    "pygnmi": ("gnmi", "watch, for devices of kind gnmi"),
+    "ortools": ("schedule", "span --optimal"),
 }
 # Commands that need programs of the machine, and which.
 PROGRAMS: Final = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, overload
 
 from netloom.drivers.cores import num_cores, on_processes
 from netloom.errors import SpecError, at
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from netloom.study.plan.result import Objective, Plan
     from netloom.study.plan.resume import Key
     from netloom.study.plan.search import Piece
+    from netloom.study.plan.topologies import TopologySearch
 
 __all__ = ["plan"]
 
@@ -42,10 +43,12 @@ MAX_RESUME_BYTES: Final = 1 << 30
 WRITE_EVERY_S: Final = 2.0
 
 
-def plan(  # noqa: PLR0913  (a facade: what the command line takes)
+@overload
+def plan(
     scenario: Scenario,
     catalog: Catalog | None = None,
     *,
+    topologies: None = None,
     objective: Objective = "time",
     wanted: Wanted | None = None,
     limits: PlanLimits | None = None,
@@ -53,7 +56,33 @@ def plan(  # noqa: PLR0913  (a facade: what the command line takes)
     resume: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     on_progress: OnProgress | None = None,
-) -> Plan:
+) -> Plan: ...
+
+
+@overload
+def plan(
+    scenario: Scenario,
+    catalog: Catalog | None = None,
+    *,
+    topologies: Literal["search"],
+    limits: PlanLimits | None = None,
+    on_progress: OnProgress | None = None,
+) -> TopologySearch: ...
+
+
+def plan(  # noqa: PLR0913  (a facade: what the command line takes)
+    scenario: Scenario,
+    catalog: Catalog | None = None,
+    *,
+    topologies: Literal["search"] | None = None,
+    objective: Objective = "time",
+    wanted: Wanted | None = None,
+    limits: PlanLimits | None = None,
+    exhaustive: bool = False,
+    resume: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> Plan | TopologySearch:
     """Return the best ways to divide a job, and on request the best cluster for it.
 
     Ctrl-C ends the search; what was found by then is returned.
@@ -65,6 +94,8 @@ def plan(  # noqa: PLR0913  (a facade: what the command line takes)
     Args:
         scenario: Cluster and job; its parallelism is what is searched.
         catalog: The parts; default: the shipped ones and the scenario's own.
+        topologies: ``search`` proposes topologies for the job as it is divided, builds, costs and
+            simulates each with failures, and looks at *limits* alone.
         objective: What to make small: ``time``, or ``cost`` or ``energy`` of a trillion tokens.
         wanted: Machines to try; default: the scenario's own.
         limits: Of memory, budget and power.
@@ -77,6 +108,10 @@ def plan(  # noqa: PLR0913  (a facade: what the command line takes)
     Raises:
         NetloomError: a part is unknown, nothing fits, or no machine is within the limits.
     """
+    if topologies is not None:
+        from netloom.study.plan.topologies import search_topologies  # noqa: PLC0415  (native)
+
+        return search_topologies(scenario, catalog, limits=limits, on_progress=on_progress)
     asked = question(
         scenario,
         catalog,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ from netloom.study.simulate.packet import PacketRunner
 from netloom.study.simulate.run import SimulationCase, case_of, run_case, runner_on, traced
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,7 +41,17 @@ if TYPE_CHECKING:
     from netloom.study.simulate.runner import SimulationRunner
     from netloom.study.simulate.simulation import Simulation
 
-__all__ = ["CaseFiles", "PreparedCase", "fct_text", "prepare", "simulate", "workers_for"]
+__all__ = [
+    "CaseFiles",
+    "PreparedCase",
+    "StepOptions",
+    "fct_text",
+    "prepare",
+    "run_told",
+    "simulate",
+    "stragglers_of",
+    "workers_for",
+]
 
 MILLE = 1000
 
@@ -75,6 +85,21 @@ class PreparedCase:
     stop_s: float | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepOptions:
+    """How a whole step is run.
+
+    Attributes:
+        stragglers: GPUs whose computation takes this many times as long.
+        folds: Whether one of equal components is run for all of them.
+        skips: Whether, then, messages that meet no other take their time alone.
+    """
+
+    stragglers: Mapping[int, float] = field(default_factory=dict)
+    folds: bool = True
+    skips: bool = True
+
+
 def simulate(  # noqa: PLR0913  (a facade: what the command line takes)
     scenario: Scenario | None = None,
     catalog: Catalog | None = None,
@@ -89,6 +114,7 @@ def simulate(  # noqa: PLR0913  (a facade: what the command line takes)
     seeds: Sequence[int] = (0,),
     until_s: float | None = None,
     trace: int = 0,
+    step: bool | StepOptions = False,
     workers: int = 1,
     on_progress: OnProgress | None = None,
 ) -> Simulation:
@@ -111,6 +137,7 @@ def simulate(  # noqa: PLR0913  (a facade: what the command line takes)
         seeds: One run for each.
         until_s: Stop here, with the results so far; default: where *config* says.
         trace: Keep the first departures of packets, this many.
+        step: Run one whole optimizer step of the scenario's job, and how.
         workers: Seeds to run at a time.
         on_progress: Told how much of a run's payload has arrived, in thousandths, and 1000; an
             answer that is true stops the run.
@@ -126,9 +153,22 @@ def simulate(  # noqa: PLR0913  (a facade: what the command line takes)
         technology=technology,
         choices=choices,
         routes=None if routes is None else Path(routes),
+        step=StepOptions() if step is True else step or None,
     )
     case = traced(prepared.case, trace) if trace else prepared.case
     stop_s = prepared.stop_s if until_s is None else until_s
+    return run_told(case, seeds=seeds, until_s=stop_s, workers=workers, on_progress=on_progress)
+
+
+def run_told(
+    case: SimulationCase,
+    *,
+    seeds: Sequence[int],
+    until_s: float | None = None,
+    workers: int = 1,
+    on_progress: OnProgress | None = None,
+) -> Simulation:
+    """Run a case and tell the share of its payload that has arrived, in thousandths."""
     share = 0.0
 
     def arrived(now: float) -> None:
@@ -141,7 +181,7 @@ def simulate(  # noqa: PLR0913  (a facade: what the command line takes)
     return run_case(
         case,
         seeds=seeds,
-        until_ps=None if stop_s is None else round(stop_s * 1e12),
+        until_ps=None if until_s is None else round(until_s * 1e12),
         on_progress=told,
         on_share=arrived,
         num_workers=workers,
@@ -181,6 +221,7 @@ def prepare(  # noqa: PLR0913
     technology: str = "",
     choices: Choices | None = None,
     routes: Path | None = None,
+    step: StepOptions | None = None,
 ) -> PreparedCase:
     """Return a case that is ready to run, of a scenario or of files; as :func:`simulate`.
 
@@ -201,6 +242,8 @@ def prepare(  # noqa: PLR0913
     if scenario is None:
         raise SpecError(_EITHER)
     asked = _on(scenario, technology) if technology else scenario
+    if step is not None:
+        return PreparedCase(case=_of_step(asked, catalog, name, choices, routes, step))
     case = case_of(
         asked,
         catalog or catalog_of(asked),
@@ -209,6 +252,53 @@ def prepare(  # noqa: PLR0913
         routes=None if routes is None else read_routes(routes),
     )
     return PreparedCase(case=case)
+
+
+def _of_step(
+    scenario: Scenario,
+    catalog: Catalog | None,
+    engine: EngineName,
+    choices: Choices | None,
+    routes: Path | None,
+    step: StepOptions,
+) -> SimulationCase:
+    if engine != "packet":
+        raise SpecError(
+            key="step", what="a whole step runs in packets", remedy="leave out --engine flow"
+        )
+    from netloom.study.packet_step.case import step_case  # noqa: PLC0415  (of a step alone)
+
+    return step_case(
+        scenario,
+        catalog,
+        choices=choices,
+        routes=None if routes is None else read_routes(routes),
+        stragglers=step.stragglers,
+        folds=step.folds,
+        skips=step.skips,
+    )
+
+
+def stragglers_of(texts: Sequence[str], *, step: bool = True) -> dict[int, float]:
+    """Return the GPUs that compute longer, and how many times, from texts such as ``7=1.2``.
+
+    Raises:
+        SpecError: a text is no such pair, or there is no step.
+    """
+    if texts and not step:
+        raise SpecError(
+            key="straggler", what="only a step has computation", remedy="give --step as well"
+        )
+    found = {}
+    for text in texts:
+        gpu, _, factor = text.partition("=")
+        try:
+            found[int(gpu)] = float(factor)
+        except ValueError as error:
+            raise SpecError(
+                key="straggler", what=f"{text!r} is no GPU", remedy="write GPU=FACTOR, as in 7=1.2"
+            ) from error
+    return found
 
 
 def workers_for(case: SimulationCase, seeds: Sequence[int]) -> tuple[int, bool]:

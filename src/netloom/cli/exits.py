@@ -25,8 +25,8 @@ class Exit(IntEnum):
         1,
         (
             "the answer is no: a validation over its bound, cables that differ from the design, "
-            "a rule that a deployment breaks, an act that did not help, a point of a sweep that "
-            "failed, a condition of `--fail-if` that holds"
+            "a rule that a deployment breaks, an act that did not help, a plan that is refused or "
+            "stale, a point of a sweep that failed, a condition of `--fail-if` that holds"
         ),
     )
     USER = (

@@ -11,6 +11,7 @@ from netloom.fabric.topologies.entry import topology_entry
 from netloom.fabric.topologies.rail_fat_tree import RailFatTree
 from netloom.fabric.topologies.rail_only import RailOnly
 from netloom.fabric.topologies.request import Request, hosts_wired
+from netloom.units import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -108,7 +109,7 @@ def _rounding(num_gpus: int, found: Design) -> tuple[str, ...]:
     if found.num_gpus == num_gpus:
         return ()
     have = f"{found.num_nodes:,} nodes, which have {found.num_gpus:,}"
-    return (f"{num_gpus:,} GPUs take {have}",)
+    return (f"{format_count(num_gpus, 'GPU')} take {have}",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from netloom.units import TIME, format_quantity
+from netloom.units import TIME, format_count, format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,7 +60,9 @@ def goodput_text(found: Uptime) -> RenderableType:
 def title(found: Uptime) -> str:
     """Return which job on which network."""
     design, technology = found.network.design, found.network.technology
-    return f"{found.scenario.job.model} on {design.num_gpus:,} GPUs, {technology.name}"
+    return (
+        f"{found.scenario.job.model} on {format_count(design.num_gpus, 'GPU')}, {technology.name}"
+    )
 
 
 def assumed(kept: Goodput) -> str:

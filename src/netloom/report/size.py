@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from netloom.units import LENGTH, MONEY, POWER, RATE, format_quantity
+from netloom.units import LENGTH, MONEY, POWER, RATE, format_count, format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def headline(sizing: Sizing) -> str:
     planes = f", {design.num_planes} planes" if design.num_planes > 1 else ""
     tiers = "1 tier" if len(design.tiers) == 1 else f"{len(design.tiers)} tiers"
     return (
-        f"{design.num_gpus:,} GPUs in {design.num_nodes:,} x {sizing.node.name}: "
+        f"{format_count(design.num_gpus, 'GPU')} in {design.num_nodes:,} x {sizing.node.name}: "
         f"{design.topology.kind} of {design.switch.name}, {tiers}{planes}, "
         f"{sizing.technology.name}"
     )

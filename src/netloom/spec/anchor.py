@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from netloom.spec.scenario import Job, Scenario
     from netloom.spec.traffic import Traffic
 
-__all__ = ["anchored", "files_of"]
+__all__ = ["anchored", "files_of", "is_path"]
 
 
 def anchored(scenario: Scenario, absolute: Callable[[str, str], str]) -> Scenario:
@@ -50,14 +50,15 @@ def _anchored_job(job: Job, field: str, absolute: Callable[[str, str], str]) -> 
 def _anchored_piece(piece: Traffic, absolute: Callable[[str, str], str]) -> Traffic:
     if isinstance(piece, FlowFile):
         return piece.model_copy(update={"file": absolute("traffic", piece.file)})
-    if isinstance(piece, OpenLoop) and _is_file(piece):
+    if isinstance(piece, OpenLoop) and is_path(piece.distribution):
         path = absolute("traffic", piece.distribution)
         return piece.model_copy(update={"distribution": path})
     return piece
 
 
-def _is_file(piece: OpenLoop) -> bool:
-    return bool(Path(piece.distribution).suffix)
+def is_path(distribution: str) -> bool:
+    """Return whether a distribution of sizes is a file, not one of those that ship."""
+    return "/" in distribution or bool(Path(distribution).suffix)
 
 
 def files_of(scenario: Scenario) -> Iterator[str]:
@@ -69,5 +70,5 @@ def files_of(scenario: Scenario) -> Iterator[str]:
     for piece in scenario.traffic or ():
         if isinstance(piece, FlowFile):
             yield piece.file
-        elif isinstance(piece, OpenLoop) and _is_file(piece):
+        elif isinstance(piece, OpenLoop) and is_path(piece.distribution):
             yield piece.distribution

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
+from pathlib import Path
 from typing import Final
 
 from netloom.errors import SpecError
 
-__all__ = ["read_text"]
+__all__ = ["check_regular", "read_text"]
 
 _CHUNK_BYTES: Final = 1 << 20
 
@@ -44,6 +45,23 @@ def read_text(path: str | os.PathLike[str], *, max_bytes: int, wanted: str) -> s
     if max(status.st_size, len(content)) > max_bytes:
         raise SpecError(file=name, what=f"larger than {max_bytes} bytes", remedy=f"name {wanted}")
     return _decoded(name, content)
+
+
+def check_regular(path: str | os.PathLike[str], *, wanted: str) -> None:
+    """Refuse what is no regular file: a pipe without a writer would be waited for.
+
+    Raises:
+        SpecError: it is missing, or no regular file.
+    """
+    name = os.fspath(path)
+    try:
+        status = Path(name).stat()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise SpecError(
+            file=name, what=f"cannot be read ({reason})", remedy=f"name {wanted}"
+        ) from error
+    _check_kind(name, status, wanted)
 
 
 def _check_kind(name: str, status: os.stat_result, wanted: str) -> None:

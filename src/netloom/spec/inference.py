@@ -8,9 +8,10 @@ from pydantic import Field, model_validator
 
 from netloom.spec.strict import Strict
 
-__all__ = ["Instance", "Serving"]
+__all__ = ["Generation", "Instance", "ServedDispatch", "Serving"]
 
 Degree = Annotated[int, Field(ge=1, le=65_536)]
+ServedDispatch = Literal["all-to-all", "deepep"]
 Tokens = Annotated[int, Field(ge=1, le=16_777_216)]
 
 
@@ -25,6 +26,17 @@ class Instance(Strict):
     data: Degree = Field(
         default=1,
         description="Copies of the attention in the instance, each with requests of its own",
+    )
+
+    expert_dispatch: ServedDispatch = Field(
+        default="all-to-all",
+        description="How tokens reach their experts: a copy for each expert, or one for each node "
+        "(DeepEP), on the way there in 8 bits where the weights are",
+    )
+    expert_overlap: bool = Field(
+        default=False,
+        description="Whether the other half of the batch hides the way to the experts and back "
+        "(two-batch overlap)",
     )
 
     @property
@@ -81,3 +93,56 @@ class Serving(Strict):
         Step i of output - 1 looks at prompt + i tokens.
         """
         return self.prompt + self.output / 2
+
+
+class Generation(Strict):
+    """Pictures or films made on request by a diffusion model, all of one size.
+
+    A request is read by the text encoder, denoised step by step and decoded to pixels.
+    """
+
+    height: Annotated[int, Field(ge=16, le=65_536)] = Field(description="Pixels")
+    width: Annotated[int, Field(ge=16, le=65_536)] = Field(description="Pixels")
+    frames: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        default=1, description="Of a film; 1 for a picture"
+    )
+    steps: Annotated[int, Field(ge=1, le=10_000)] = Field(
+        description="Denoising steps of a request"
+    )
+    guidance: bool | None = Field(
+        default=None,
+        description="Whether each step also runs without the text (classifier-free guidance): "
+        "twice the work; as the model was published when left out",
+    )
+    batch: Annotated[int, Field(ge=1, le=65_536)] = Field(
+        default=1, description="Requests that an instance makes together"
+    )
+    precision: Literal["bf16", "fp16"] = Field(
+        default="bf16", description="Number format of weights and matrix products"
+    )
+    mode: Literal["eager", "compiled"] = Field(
+        default="compiled", description="How PyTorch runs it: as written, or by torch.compile"
+    )
+    attention: Literal["flash-attention-2", "flash-attention-3"] = Field(
+        default="flash-attention-3",
+        description="Kernel of attention; the newer, as in cuDNN since 2024, is twice as fast on "
+        "Hopper",
+    )
+    context: Degree = Field(
+        default=1,
+        description="GPUs that share each request's tokens and exchange heads (Ulysses)",
+    )
+    guidance_parallel: bool = Field(
+        default=False,
+        description="Whether the pass without the text runs on GPUs of its own",
+    )
+
+    @property
+    def pixels(self) -> int:
+        """Of one request, all frames."""
+        return self.height * self.width * self.frames
+
+    def tokens(self, stride: int, frame_stride: int) -> int:
+        """Return the tokens of a request's latent; the first frame has one of its own."""
+        high, wide = (-(-side // stride) for side in (self.height, self.width))
+        return high * wide * (1 + -(-(self.frames - 1) // frame_stride))

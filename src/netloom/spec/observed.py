@@ -12,6 +12,7 @@ from netloom.spec.strict import Strict
 __all__ = ["Observed", "ObservedFlow", "ObservedLink", "ObservedSwitch"]
 
 Count = Annotated[int, Field(ge=0, le=2**62)]
+Share = Annotated[float, Field(ge=0, le=1)]
 Part = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -36,11 +37,19 @@ class ObservedFlow(Strict):
     packets: Count = Field(description="Sent in the window")
     lost: Count = Field(default=0, description="Sent again, or never arrived")
     large: bool = Field(default=True, description="Whether packets are full ones")
+    ecn_cleared: Count = Field(
+        default=0, description="Arrived without the ECN bits that they were sent with"
+    )
+    dscp_changed: Count = Field(default=0, description="Arrived with another DSCP than sent with")
     slowdown: Annotated[float, Field(gt=0, le=1e6)] | None = Field(
         default=None, description="Time over what is expected of a healthy fabric"
     )
     delay_s: TimeS | None = Field(
         default=None, alias="delay", description="Round trip over that of a healthy path"
+    )
+    job: Annotated[str, Field(max_length=80)] = Field(default="", description="Job that it serves")
+    phase: Annotated[str, Field(max_length=80)] = Field(
+        default="", description="What the job does meanwhile, such as all-to-all"
     )
 
 
@@ -52,6 +61,16 @@ class ObservedLink(Strict):
     errors: Count | None = Field(default=None, description="Received damaged, or thrown away")
     pause_share: Annotated[float, Field(ge=0, le=1)] | None = Field(
         default=None, description="Share of the time its sender was paused"
+    )
+    utilisation: Share | None = Field(default=None, description="Share of the line rate sent")
+    queue_s: TimeS | None = Field(
+        default=None, alias="queue", description="Deepest queue at its sender, in time to send it"
+    )
+    marked_share: Share | None = Field(
+        default=None, description="Share of packets that its sender marked (ECN)"
+    )
+    dropped_share: Share | None = Field(
+        default=None, description="Share of packets that its sender threw away for want of room"
     )
 
 

@@ -66,8 +66,8 @@ class Switches(Strict):
 
     buffer_bytes: Size | None = Field(
         default=None,
-        description="Shared by all ports of a switch; 32 MB at host ports of 100 Gb/s and more in "
-        "proportion when left out",
+        description="Shared by all ports of a switch; when left out, with pfc what the catalogue's "
+        "switch has, else 32 MB at host ports of 100 Gb/s and more in proportion",
     )
     alpha: Annotated[float, Field(gt=0, le=64)] | None = Field(
         default=None,

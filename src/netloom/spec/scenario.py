@@ -14,12 +14,16 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from netloom.errors import SpecError
+from netloom.spec.fabric.settings import OwnSettings
 from netloom.spec.faults import LinkFault
-from netloom.spec.inference import Serving
+from netloom.spec.inference import Generation, Serving
 from netloom.spec.packets import PacketOptions
 from netloom.spec.precision import Precision
 from netloom.spec.published import Published
 from netloom.spec.quantity import Share, TimeS
+from netloom.spec.site.section import SiteSettings
+from netloom.spec.sites.across import AcrossAxis, SyncSpec
+from netloom.spec.sites.spans import MAX_SITES, SiteSpec, SpanSpec
 from netloom.spec.software import Software, SoftwareKey
 from netloom.spec.strict import Strict
 from netloom.spec.surroundings import Economics, Floor
@@ -69,6 +73,7 @@ _PLAIN = {"pattern": r"^[^\u0000-\u001f\u007f-\u009f]*$"}
 _Printable = AfterValidator(_printable)
 Line = Annotated[str, Field(max_length=200, json_schema_extra=_PLAIN), _Printable]
 Name = Annotated[str, Field(min_length=1, max_length=200, json_schema_extra=_PLAIN), _Printable]
+RouterChoice = Literal["any", "neighbours"]
 ContextExchange = Literal["ring", "all-gather"]
 Net = Literal["ib", "sockets", "ofi", "tcpx", "tcpxo"]
 FailureRecord = Literal["llama-3", "meta-rsc-1", "meta-rsc-2", "alibaba-hpn"]
@@ -110,6 +115,11 @@ class FabricSpec(Strict):
     in_network_reduction: bool = Field(
         default=False,
         description="Whether switches that can add up do so (SHARP); libraries leave it off",
+    )
+    settings: Name | OwnSettings | None = Field(
+        default=None,
+        description="Published marks and congestion control of lossless Ethernet by name, such as "
+        "dcqcn-paper, or your own; the technology's own when left out",
     )
     floor: Floor = Field(default=Floor(), description="The machine room")
 
@@ -193,6 +203,12 @@ class Training(Strict):
         "chance; 0 for routers forced to balance, as benchmarks run them; trained ones made steps "
         "9 to 24 % longer",
     )
+    router_choice: RouterChoice = Field(
+        default="any",
+        description="Which experts a token visits: any of them, or neighbours by turns, as "
+        "benchmarks choose that force balance so (AutoModel's fake_balanced_gate); they share a "
+        "GPU or a node, and DeepEP sends the token there once",
+    )
     expert_capacity: Annotated[float, Field(gt=0, le=1000)] | None = Field(
         default=None,
         description="Tokens that an expert takes at most, over the mean; the others are dropped. "
@@ -257,6 +273,12 @@ class Parallel(Strict):
     expert: Count = Field(
         default=1, description="GPUs that the experts of a mixture-of-experts layer are spread over"
     )
+    expert_tensor: Count | None = Field(
+        default=None,
+        description="GPUs that share each expert's matrices (Megatron-Core "
+        "expert-tensor-parallel-size); 1 where experts are spread and 'tensor' where they are not "
+        "when left out",
+    )
     expert_dispatch: Annotated[ExpertDispatch, _Renamed] = Field(
         default="all-to-all",
         description="How tokens reach their experts: a copy for each expert, one for each node "
@@ -279,8 +301,27 @@ class Parallel(Strict):
         description="ZeRO stage, what data-parallel ranks share: 0 nothing, 1 optimizer state, "
         "2 also gradients, 3 also weights",
     )
+    zero_ranks: Count | None = Field(
+        default=None,
+        description="Ranks that share what ZeRO divides, each such set with copies of its own "
+        "(HSDP, MiCS); all copies of the model when left out",
+    )
+    zero_backward_ranks: Count | None = Field(
+        default=None,
+        description="Ranks that keep a second set of shared weights for the backward pass "
+        "(ZeRO++ hpZ); none when left out",
+    )
+    zero_compress: tuple[Literal["weights", "gradients"], ...] = Field(
+        default=(),
+        description="What ZeRO 3 sends in fewer bits: weights in 8 (ZeRO++ qwZ), gradients in 4 "
+        "(qgZ)",
+    )
     sequence_parallel: bool = Field(
         default=True, description="Whether tensor ranks also divide what is between the matrices"
+    )
+    across: AcrossAxis = Field(
+        default="auto",
+        description="Which degree crosses between sites, for 'netloom span'; the best when 'auto'",
     )
 
 
@@ -342,6 +383,9 @@ class Job(Strict):
     )
     reliability: Reliability = Field(
         default=Reliability(), description="What a failure costs the job"
+    )
+    sync: SyncSpec = Field(
+        default=SyncSpec(), description="How sites keep the model alike, for 'netloom span'"
     )
 
     @model_validator(mode="after")
@@ -438,8 +482,20 @@ class Scenario(Strict):
     serving: Serving | None = Field(
         default=None, description="How the job's model is served, for 'netloom infer'"
     )
+    generation: Generation | None = Field(
+        default=None, description="What the job's diffusion model makes, for 'netloom infer'"
+    )
+    sites: Annotated[tuple[SiteSpec, ...], Field(max_length=MAX_SITES)] = Field(
+        default=(), description="Where the nodes stand, for 'netloom span'; one place by default"
+    )
+    spans: Annotated[tuple[SpanSpec, ...], Field(max_length=MAX_SITES * MAX_SITES)] = Field(
+        default=(), description="The lines between sites"
+    )
     tenants: Tenants = Field(
         default=(), description="Who shares the cluster, kept apart by partitions"
+    )
+    site: SiteSettings = Field(
+        default=SiteSettings(), description="What its switches have in common, for 'netloom deploy'"
     )
     compare: Annotated[tuple[Name, ...], Field(min_length=1, max_length=MAX_COMPARED)] = Field(
         default=DEFAULT_COMPARISON, description="Technologies to compare, by catalogue name"
@@ -478,6 +534,12 @@ class Scenario(Strict):
         """Return a copy with some fields changed, ``job`` among them by that name."""
         changes = {("job_given" if key == "job" else key): v for key, v in (update or {}).items()}
         return super().model_copy(update=changes, deep=deep)
+
+    def with_settings(self, asked: str | OwnSettings | None) -> Scenario:
+        """Return the scenario with published settings by name, or own ones, on its switches."""
+        fabric = self.cluster.fabric.model_copy(update={"settings": asked})
+        cluster = self.cluster.model_copy(update={"fabric": fabric})
+        return self.model_copy(update={"cluster": cluster})
 
     def comparing(self, technologies: tuple[str, ...]) -> Scenario:
         """Return the same scenario with other technologies to compare.

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from netloom.errors import SpecError
 from netloom.registers import Register
-from netloom.spec.quantity import Share, SizeBytes
+from netloom.spec.quantity import Share, SizeBytes, TimeS
 from netloom.spec.strict import Strict
 
 __all__ = [
@@ -122,6 +122,11 @@ class Software(Strict):
         default=None,
         description="Of a layer with experts, the parts that CUDA graphs launch, where they do not "
         "launch all of it (cuda_graph_scope)",
+    )
+    expert_launch_s: Annotated[TimeS, Field(ge=0, le=1)] | None = Field(
+        default=None,
+        description="What the host needs to launch one pass of a layer with experts, kernel by "
+        "kernel; graphs leave less",
     )
     gradient_type: GradientType | None = Field(
         default=None, description="What gradients are kept and reduced in"

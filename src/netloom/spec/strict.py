@@ -37,6 +37,7 @@ class Strict(BaseModel):
         alias_generator=written_name,
         validate_by_name=True,
         validate_by_alias=True,
+        defer_build=True,  # of some eighty models a command reads a few
     )
 
     @classmethod

@@ -40,6 +40,7 @@ _USED_BY = {
     "channels": (*_RINGS, "tree all-reduce"),
     "slices": (*_RINGS, "tree all-reduce", "hierarchical all-reduce", "broadcast", "reduce"),
     "in_flight": ("all-to-all",),
+    "distances": ("all-to-all",),
 }
 
 
@@ -156,6 +157,11 @@ class CollectiveTraffic(_Piece):
     )
     in_flight: Annotated[int, Field(ge=0, le=MAX)] = Field(
         default=0, description="Messages of an all-to-all a rank has out at a time; 0 for all"
+    )
+    distances: Annotated[int, Field(ge=1, le=MAX)] | None = Field(
+        default=None,
+        description="Distances of an all-to-all that are sent, evenly spaced, each with the bytes "
+        "of those it stands for; all when left out",
     )
     repeats: Annotated[int, Field(ge=1, le=10_000)] = Field(
         default=1, description="How often, one after another"

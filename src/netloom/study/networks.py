@@ -23,6 +23,7 @@ __all__ = [
     "network_of",
     "node_of",
     "num_nodes_of",
+    "used_part",
 ]
 
 
@@ -33,7 +34,17 @@ def node_of(cluster: Cluster, catalog: Catalog) -> Node:
     """
     with at("cluster.node"):
         node = catalog.node(cluster.node)
-    used = cluster.gpus_per_node or min(cluster.gpus or node.num_gpus, node.num_gpus)
+    return used_part(
+        node, cluster.gpus_per_node or min(cluster.gpus or node.num_gpus, node.num_gpus)
+    )
+
+
+def used_part(node: Node, used: int) -> Node:
+    """Return *node* with *used* of its GPUs and their share of its NICs.
+
+    Raises:
+        SpecError: it has fewer GPUs.
+    """
     if used > node.num_gpus:
         raise SpecError(
             key="cluster.gpus_per_node",

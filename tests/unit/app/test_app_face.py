@@ -78,7 +78,13 @@ def test_a_design_serves_several_looks(scenario: Path, tmp_path: Path) -> None:
     seen = tmp_path / "seen.json"
     seen.write_text(json.dumps({"flows": []}), encoding="utf-8")
     report = locate.locate(designed, observations=seen)
-    assert report.to_json() == {"findings": [], "disputes": [], "doubts": []}
+    nothing: dict[str, list[object]] = {
+        "findings": [],
+        "disputes": [],
+        "doubts": [],
+        "congestion": [],
+    }
+    assert report.to_json() == nothing
 
 
 def test_locating_needs_one_thing_to_look_at(scenario: Path) -> None:

@@ -1,135 +1,172 @@
+"""What a look at InfiniBand makes of ports, cables and counters, by the rules of all commands."""
+
 from __future__ import annotations
 
-from netloom.app.locate.lab_infiniband import SubnetView, _compare, _errors, _View
+import functools
+from typing import TYPE_CHECKING
+
+import pytest
+
+from netloom.app.designs import design_of
+from netloom.app.locate.lab_infiniband import SubnetSeen, confirm, where_ends_lead
+from netloom.app.watch.infiniband import SubnetLinks, Vantage
 from netloom.fabric.part_id import PartId
-from netloom.formats.infiniband.diags import LinkRow, PortErrors
-from netloom.ops.locate.faults import FaultKind, Trouble
-from netloom.ops.plant import Cable, Device, Plant, Port
+from netloom.formats.infiniband.diags import LinkRow
+from netloom.ops.locate.cabling import cabling_observations
+from netloom.ops.locate.locate import locate_all
+from netloom.ops.locate.network import DesignedNetwork
+from netloom.ops.locate.telemetry import window_of
+from netloom.ops.observe.compare import Built, BuiltCable, Jack, compare
+from netloom.ops.observe.naming import Naming
+from netloom.ops.observe.observation import Observation, whole
+from netloom.spec.load import parse
 
-# Two leaves with a cable to each of two spines: cables 0 to 3, by leaf and then by spine.
-PLANT = Plant(
-    devices=(
-        *(Device(name=f"leaf:{n}", role="switch", tier=1, num_ports=4) for n in range(2)),
-        *(Device(name=f"spine:{n}", role="switch", tier=2, num_ports=4) for n in range(2)),
-    ),
-    cables=tuple(
-        Cable(
-            number=2 * leaf + spine,
-            lower=Port(leaf, 1 + spine),
-            upper=Port(2 + spine, 1 + leaf),
-            rate_bps=200e9,
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from netloom.ops.locate.findings import Finding
+    from netloom.ops.locate.telemetry import TelemetryWindow
+    from netloom.ops.plant import Port
+
+SCENARIO = """
+cluster:
+  nodes: 16
+  node: dgx-h100
+  fabric: {technology: infiniband-ndr, topology: {kind: fat-tree, tiers: 2}}
+"""
+Said = tuple[str, str, float]
+
+
+@functools.cache
+def network() -> DesignedNetwork:
+    one = design_of(parse(SCENARIO, name="scenario"), None)
+    return DesignedNetwork(fabric=one.fabric, plant=one.plant, rate_bps=lambda _: 200e9)
+
+
+def uplink() -> tuple[int, str, str]:
+    number = network().by_device["leaf:1"][-1].number
+    return number, *network().ends[number]
+
+
+def heard(said: Iterable[Said], *, looks: int) -> TelemetryWindow:
+    some = list(said)
+    return window_of(
+        whole("subnet 0", float(n), [Observation(float(n), *one) for one in some], cursor="")
+        for n in range(looks)
+    )
+
+
+def found(said: Iterable[Said], *, looks: int = 3) -> list[Finding]:
+    return list(locate_all(network(), heard(said, looks=looks)))
+
+
+def test_ports_that_wait_for_a_manager_are_an_unused_cable_and_no_missing_one() -> None:
+    number, lower, upper = uplink()
+    said = [
+        (port, m, v) for port in (lower, upper) for m, v in (("link_up", 0.0), ("port_waits", 1.0))
+    ]
+    (one,) = found(said)
+    assert (one.part.whole, one.kind) == (PartId.cable(number), "unused cable")
+    assert one.confidence > 0.9
+    assert found(said, looks=1) == []  # a manager takes a moment
+
+
+def test_ports_that_see_nothing_though_they_are_active_are_a_black_hole() -> None:
+    number, lower, upper = uplink()
+    said = [(port, m, 1.0) for port in (lower, upper) for m in ("link_up", "port_dark")]
+    (one,) = found(said)
+    assert (one.part.whole, one.kind) == (PartId.cable(number), "black hole")
+    assert found(said, looks=1) == []  # answers come late
+    assert found([(lower, "port_dark", 1.0)]) == []  # one end alone
+
+
+def test_a_manager_that_does_not_run_explains_the_missing_master() -> None:
+    said = [("opensm-0.0", "manager_down", 1.0), ("subnet 0", "sm_master", 0.0)]
+    assert [(str(f.part), f.kind) for f in found(said)] == [("opensm-0.0", "dead subnet manager")]
+    assert [str(f.part) for f in found(said[1:])] == ["subnet 0"]
+
+
+@pytest.mark.parametrize(("count", "is_found"), [(72, False), (5000, True)])
+def test_counters_since_a_lab_was_made_weigh_as_a_jump_in_a_watch_does(
+    count: int, *, is_found: bool
+) -> None:
+    _, lower, _ = uplink()
+    beliefs = []
+    for times_s in ((0.0, 100.0), (80.0, 90.0, 100.0)):
+        rises = [0.0] * (len(times_s) - 1) + [float(count)]
+        window = window_of(
+            whole("counters 0", at_s, [Observation(at_s, lower, "symbol_errors", value)], cursor="")
+            for at_s, value in zip(times_s, rises, strict=True)
         )
-        for leaf in range(2)
-        for spine in range(2)
-    ),
-)
-Jack = tuple[str, int]
-WIRES: list[tuple[Jack, Jack]] = [
-    (("leaf:0", 1), ("spine:0", 1)),
-    (("leaf:0", 2), ("spine:1", 1)),
-    (("leaf:1", 1), ("spine:0", 2)),
-    (("leaf:1", 2), ("spine:1", 2)),
-]
+        beliefs.append([f.confidence for f in locate_all(network(), window)])
+    assert [bool(some) for some in beliefs] == [is_found] * 2
+    if is_found:
+        assert beliefs[0][0] == pytest.approx(beliefs[1][0], abs=0.01)
 
 
-def state(jack: Jack, *, peer: str = "", name: str = "Active") -> LinkRow:
+def row(name: str, port: int, *, state: str, peer: str | None = "x", peer_port: int = 1) -> LinkRow:
     return LinkRow(
-        guid=1,
-        name=jack[0],
+        guid=port,
+        name=name,
         lid=1,
-        port=jack[1],
+        port=port,
         width="4X",
         lane_gbps=53.125,
-        state=name,
+        state=state,
         physical_state="LinkUp",
-        peer_name=peer,
-        peer_port=None,
+        peer_name=peer or "",
+        peer_port=peer_port if peer else None,
         could_be=(),
     )
 
 
-def view(peers: dict[Jack, Jack], states: dict[Jack, LinkRow] | None = None) -> _View:
-    return _View(
-        plant=PLANT,
-        cables=PLANT.cables,
-        peers=peers,
-        states=states or {},
-        devices=frozenset(jack[0] for jack in peers),
+def test_a_scan_tells_ports_that_wait_and_ports_that_see_nothing() -> None:
+    links = SubnetLinks(
+        source="subnet 0",
+        vantage=Vantage(clients=(), num_devices=1),
+        naming=Naming(),
+        ports=frozenset(),
+    )
+    rows = [
+        row("leaf:0", 1, state="Initialize"),
+        row("leaf:0", 2, state="Active", peer=None),
+        row("leaf:0", 3, state="Active"),
+        row("leaf:0", 4, state="Armed"),
+    ]
+    told = {(one.part, one.metric) for one in links._states(rows, 0.0)}
+    assert {("leaf:0[1]", "port_waits"), ("leaf:0[4]", "port_waits")} <= told
+    assert ("leaf:0[2]", "port_dark") in told
+    assert not {("leaf:0[3]", "port_dark"), ("leaf:0[3]", "port_waits")} & told
+
+
+def _jack(port: Port) -> Jack:
+    return Jack(network().plant.devices[port.device].name, port.number)
+
+
+def built_with_swap() -> tuple[int, int, Built]:
+    """Return the design with the upper ends of two uplinks exchanged."""
+    plant = network().plant
+    one, other = (c for c in network().by_device["leaf:1"][-2:])
+    uppers = {c.number: c.upper for c in plant.cables}
+    uppers[one.number], uppers[other.number] = other.upper, one.upper
+    cables = tuple(
+        BuiltCable(one=_jack(c.lower), other=_jack(uppers[c.number]), rate_bps=200e9)
+        for c in plant.cables
+    )
+    return (
+        one.number,
+        other.number,
+        Built(cables=cables, devices=frozenset(d.name for d in plant.devices)),
     )
 
 
-def both(wires: list[tuple[Jack, Jack]]) -> dict[Jack, Jack]:
-    return {**dict(wires), **{upper: lower for lower, upper in wires}}
-
-
-def seen_of(of: _View) -> SubnetView:
-    seen = SubnetView()
-    _compare(seen, of)
-    return seen
-
-
-def told(seen: SubnetView) -> list[tuple[str, str]]:
-    return [(str(one.part.whole), one.kind) for one in seen.findings]
-
-
-def test_as_designed_there_is_nothing_to_tell() -> None:
-    seen = seen_of(view(both(WIRES)))
-    assert (seen.findings, seen.away, seen.disputes) == ([], [], [])
-
-
-def test_a_cable_without_ends_is_missing() -> None:
-    seen = seen_of(view(both(WIRES[1:])))
-    assert told(seen) == [("cable:0", Trouble.MISSING)]
-    assert seen.away == [PartId.cable(0)]
-
-
-def test_a_cable_that_the_other_program_sees_is_in_dispute() -> None:
-    lower = WIRES[0][0]
-    seen = seen_of(view(both(WIRES[1:]), {lower: state(lower, peer="spine:0")}))
-    assert [str(one.part) for one in seen.disputes] == ["cable:0"]
-    down = seen_of(view(both(WIRES), {lower: state(lower, name="Down")}))
-    assert [str(one.part) for one in down.disputes] == ["cable:0"]
-
-
-def test_swapped_cables_name_one_another() -> None:
-    swapped = [(WIRES[0][0], WIRES[3][1]), (WIRES[3][0], WIRES[0][1]), *WIRES[1:3]]
-    seen = seen_of(view(both(swapped)))
-    assert told(seen) == [("cable:0", Trouble.MISWIRED), ("cable:3", Trouble.MISWIRED)]
-    assert "where cable:3 belongs" in seen.findings[0].evidence[0]
-
-
-def test_an_end_that_sees_somebody_who_does_not_see_it_is_in_dispute_not_miswired() -> None:
-    half = both(WIRES[1:]) | {WIRES[0][0]: ("", 1)}
-    seen = seen_of(view(half))
-    assert told(seen) == []
-    assert [str(one.part) for one in seen.disputes] == ["cable:0"]
-    assert "something without a name" in seen.disputes[0].says[0]
-
-
-def test_a_switch_that_is_gone_is_one_finding_and_all_its_cables_are_away() -> None:
-    seen = seen_of(view(both([WIRES[0], WIRES[2]])))
-    assert told(seen) == [("spine:1", Trouble.SILENT)]
-    assert seen.away == [PartId.cable(1), PartId.cable(3)]
-
-
-def test_symbol_errors_count_from_one_in_a_million_million_bits() -> None:
-    # 200 Gbit/s for 100 s are 2e13 bits: 20 errors are as many as are allowed.
-    for count, wanted in ((20, []), (21, [("cable:0", Trouble.SYMBOL_ERRORS)])):
-        seen = SubnetView()
-        row = PortErrors(guid=1, name="leaf:0", port=1, counters={"SymbolErrorCounter": count})
-        _errors(seen, view(both(WIRES)), (row,), 100.0)
-        assert told(seen) == wanted
-
-
-def test_a_cable_that_waits_for_a_manager_is_unused() -> None:
-    lower, _ = WIRES[0]
-    seen = seen_of(view(both(WIRES), {lower: state(lower, peer="spine:0", name="Initialize")}))
-    assert told(seen) == [("cable:0", Trouble.UNUSED)]
-    assert (seen.away, seen.disputes) == ([PartId.cable(0)], [])
-
-
-def test_a_cable_that_is_active_at_both_ends_and_lets_nothing_through_is_a_black_hole() -> None:
-    ends = {jack: state(jack) for jack in WIRES[0]}
-    seen = seen_of(view(both(WIRES[1:]), ends))
-    assert told(seen) == [("cable:0", FaultKind.BLACK_HOLE)]
-    assert seen.away == []  # routes still lead into it
+def test_swapped_cables_are_miswired_and_name_one_another() -> None:
+    one, other, built = built_with_swap()
+    compared = compare(network().plant, built)
+    seen = list(cabling_observations(compared, lambda _: 200e9, 0.0))
+    window = window_of([whole("cabling", 0.0, seen, cursor="")])
+    kinds = {(f.part.index, f.kind) for f in locate_all(network(), window)}
+    assert kinds == {(one, "miswired"), (other, "miswired")}
+    told = where_ends_lead(SubnetSeen(heard=window, compared=compared), one)
+    assert any(f"where cable:{other} belongs" in text for text in told)
+    assert confirm(SubnetSeen(heard=window, compared=compared), network(), ()) == []

@@ -356,6 +356,8 @@ def test_a_condition_that_holds_exits_with_1(
         (["predict"], ["step_time_s", "mfu", "tokens_per_s"]),
         (["size", "--gpus", "64"], ["switches", "capex_usd"]),
         (["goodput"], ["goodput"]),
+        (["headroom"], ["port_headroom_bytes", "headroom_bytes", "pool_bytes", "xoff_at_bytes"]),
+        (["span"], ["step_time_s", "efficiency", "latency_s"]),
         (["infer"], ["time_to_first_token_s", "time_per_token_s", "tokens_per_s_per_gpu"]),
     ],
     ids=lambda value: value[0],
@@ -373,7 +375,10 @@ def test_why_explains_a_field_of_the_json_by_its_key(
     assert json.loads(capsys.readouterr().out)["result"]["parts"]
 
 
-EXPLAINED = ("compare", "predict", "infer", "goodput", "size", "whatif", "expect")
+EXPLAINED = (
+    *("compare", "predict", "infer", "goodput", "size", "whatif", "expect", "headroom"),
+    *("span", "tune"),
+)
 LOOKED_AT = (*EXPLAINED, "plan", "share", "place", "sweep", "simulate", "validate")
 
 

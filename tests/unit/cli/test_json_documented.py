@@ -38,6 +38,21 @@ def _section(command: str) -> str:
     return next(page for page in pages if page.startswith(f"`netloom {command}`\n"))
 
 
+SMALL = """
+cluster: {gpus: 16, node: dgx-h100,
+          fabric: {technology: rocev2-400g,
+                   topology: {kind: fat-tree, tiers: 2, hosts_per_leaf: 8}}}
+traffic: [{kind: incast, target: 0, first: 8, fan_in: 4, size: 100KB}]
+"""
+MIXTURE = """
+cluster: {gpus: 32, node: dgx-h100,
+          fabric: {technology: rocev2-400g,
+                   topology: {kind: fat-tree, tiers: 2, hosts_per_leaf: 16}}}
+job: {model: mixtral-8x7b, training: {sequence: 2048, global_batch: 32},
+      parallel: {tensor: 2, pipeline: 2, data: 8, expert: 8}}
+"""
+
+
 def _top_level(value: dict[str, Any]) -> set[str]:
     """Return the keys of *value*, and those of objects in its lists."""
     lists = (item for item in value.values() if isinstance(item, list))
@@ -51,6 +66,10 @@ def _top_level(value: dict[str, Any]) -> set[str]:
         (["predict"], GPT),
         (["plan"], GPT),
         (["goodput"], GPT),
+        (["headroom"], None),
+        (["tune", "--budget", "2", "--seeds", "2", "--over", "qps", "--workers", "1"], SMALL),
+        (["tune", "--stages", "--seeds", "2", "--workers", "1"], MIXTURE),
+        (["span"], None),
         (["expect"], GPT),
         (["infer"], None),
         (["size", "--gpus", "1024"], None),

@@ -54,6 +54,8 @@ def printed(argv: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -
         ["plan", "gpt.yaml", "--technologies", "rocev2-400g"],
         ["infer"],
         ["goodput", "gpt.yaml"],
+        ["span"],
+        ["validate", "span", "--rows"],
         ["expect", "gpt.yaml"],
         ["expect", "gpt.yaml", "--collective", "all_to_all", "--nodes", "4"],
         ["whatif", "gpt.yaml", "--fail", "leaf:0"],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from netloom.app.deploy import render as render_files
 from netloom.cli.main import main
 from netloom.cli.scenario import scenario_at
 from netloom.errors import InfeasibleError, NetloomError, OutputError, Problem, SpecError
@@ -18,6 +19,7 @@ from netloom.study.inputs import catalog_of
 from netloom.study.predict.prediction import predict
 from netloom.study.serving.inference import infer
 from netloom.study.simulate.run import case_of
+from netloom.study.span.spanning import span
 from netloom.study.whatif.share import share
 
 if TYPE_CHECKING:
@@ -84,6 +86,12 @@ def deploy(scenario: Scenario) -> object:
     return intent_of(scenario, catalog_of(scenario))
 
 
+def render(scenario: Scenario) -> object:
+    fabric = scenario.cluster.fabric.model_copy(update={"technology": "rocev2-400g"})
+    cluster = scenario.cluster.model_copy(update={"fabric": fabric})
+    return render_files(scenario.model_copy(update={"cluster": cluster}))
+
+
 FLOW = "{kind: one-to-one, source: 0, target: 1, size: 1MB}"
 LATE = {
     "cluster": Late(
@@ -127,6 +135,26 @@ LATE = {
         key="serving.decode.tensor",
         at="tensor: 3",
         ask=infer,
+    ),
+    "site": Late(lines="site:\n  system: junos", key="site.system", at="system: junos", ask=render),
+    "generation": Late(
+        lines="generation:\n  height: 512\n  width: 512\n  steps: 4",
+        key="generation",
+        at="generation:",
+        ask=infer,
+    ),
+    "sites": Late(
+        lines="sites:\n- {name: north, nodes: 1}\n- {name: south, nodes: 7}",
+        key="sites",
+        at="sites:",
+        ask=span,
+    ),
+    "spans": Late(
+        lines="sites: [{name: north, nodes: 1}, {name: south, nodes: 1}]\nspans:\n- {between: "
+        "[north, east], length: 500km, waves: {count: 4, rate: 800Gbps}}",
+        key="spans[0].between",
+        at="between:",
+        ask=span,
     ),
     "tenants": Late(
         lines="tenants:\n- {name: one, nodes: 0-9}", key="tenants", at="tenants:", ask=deploy

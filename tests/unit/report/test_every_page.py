@@ -15,11 +15,14 @@ from netloom.ops.heal.snapshot import Snapshot
 from netloom.ops.locate.findings import Finding
 from netloom.ops.observe.audit import Audit, Difference
 from netloom.report.goodput_page import goodput_page
+from netloom.report.headroom_page import headroom_page
 from netloom.report.ops.audit_page import audit_page
 from netloom.report.ops.locate_page import findings_page
 from netloom.report.predict_page import prediction_page
 from netloom.report.size_page import sizing_page
+from netloom.report.tune.page import tune_page
 from netloom.report.whatif.place_page import placement_page
+from netloom.spec.load import parse
 from netloom.study.whatif.place import place
 
 if TYPE_CHECKING:
@@ -119,12 +122,20 @@ def _audit(_: Path) -> str:
     )
 
 
+def _tuned(_: Path) -> str:
+    request = nl.TuneRequest(budget=2, verdict_seeds=2, search_seeds=1, over=("qps",))
+    text = TRAFFIC.replace("spectrum-x-400g", "rocev2-400g")
+    return tune_page(nl.tune(parse(text, name="t.yaml"), request=request, workers=1))
+
+
 MADE: Final[dict[str, Callable[[Path], str]]] = {
     "ranking": _ranking,
     "infer": _inference,
     "validate": _validation,
     "predict": lambda folder: prediction_page(nl.predict(_scenario(folder))),
     "size": lambda _: sizing_page(nl.size(nl.SizingRequest(num_gpus=1024))),
+    "tune": _tuned,
+    "headroom": lambda _: headroom_page(nl.headroom(nl.example("incast-rocev2"))),
     "goodput": lambda folder: goodput_page(nl.uptime(_scenario(folder))),
     "place": lambda folder: placement_page(
         place(_scenario(folder), free=range(6), num_nodes=4, tries=5)

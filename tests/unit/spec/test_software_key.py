@@ -20,6 +20,7 @@ job:
   software: %s
 """
 NAMES = {
+    "automodel",
     "deepspeed",
     "fsdp-2023",
     "maxtext",

@@ -71,3 +71,12 @@ def test_of_a_rack_only_the_computers_that_hold_the_gpus_count(used: int, hosts:
 def test_sixty_four_of_seventy_two_are_wired_tray_by_tray() -> None:
     asked = cluster(gpus=1024, node="gb200-nvl72", gpus_per_node=64)
     assert network_of(asked, load_catalog()).design.hosts_per_node == 16
+
+
+def test_size_cables_the_nics_of_the_gpus_that_are_used() -> None:
+    cluster = {"nodes": 64, "node": "dgx-h100", "gpus_per_node": 4}
+    found = nl.size(nl.Scenario.model_validate({"cluster": cluster}))
+    assert found.design.num_gpus == 256
+    assert found.design.num_nodes == 64
+    assert found.to_json()["cables_by_stage"]["node-leaf"] == 64 * 4
+    assert any("4 of its 8 NICs are cabled" in note for note in found.notes)

@@ -51,10 +51,12 @@ def durations(found: Plan) -> list[float]:
     return [choice.step.duration_s for choice in found.best]
 
 
-@pytest.mark.parametrize("model", ["llama-3.2-1b", "mixtral-8x7b"])
-def test_the_exhaustive_search_agrees(model: str) -> None:
+@pytest.mark.parametrize(
+    ("model", "nodes", "batch"),
+    [("llama-3.2-1b", 1, 2), ("mixtral-8x7b", 2, 1), ("nemotron-3-nano-30b-a3b", 1, 1)],
+)
+def test_the_exhaustive_search_agrees(model: str, nodes: int, batch: int) -> None:
     # Mixtral fits on two nodes, and one sequence keeps its many combinations of experts few.
-    nodes, batch = (1, 2) if model == "llama-3.2-1b" else (2, 1)
     asked = scenario(model, nodes=nodes, global_batch=batch)
     quick = plan(question(asked, CATALOG))
     slow = plan(question(asked, CATALOG, exhaustive=True))

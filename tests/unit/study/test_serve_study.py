@@ -10,7 +10,7 @@ import pytest
 from netloom.cli.main import main
 from netloom.errors import SpecError
 from netloom.spec.example import example, example_text
-from netloom.study.serving.inference import infer
+from netloom.study.serving.inference import Inference, infer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +21,7 @@ EXAMPLE = "llama-3.1-70b-serving"
 def test_the_example_is_served_on_every_technology_it_compares() -> None:
     scenario = example(EXAMPLE)
     found = infer(scenario)
+    assert isinstance(found, Inference)
     assert found.own.name == "infiniband-ndr"
     assert tuple(one.name for one in found.others) == scenario.compare
     assert found.refused == ()

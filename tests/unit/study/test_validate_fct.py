@@ -331,5 +331,5 @@ def test_runs_like_the_published_ones_keep_every_bound(
 
 
 def test_the_command_names_the_suites_that_there_are() -> None:
-    with pytest.raises(SpecError, match="memory, fct"):
+    with pytest.raises(SpecError, match="memory, span, chips, tune, fct"):
         validate("fcts")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netloom.app.designs import design_of
+from netloom.app.lab.rates import lab_rates
 from netloom.app.lab.store import lab_folder
 from netloom.app.watch import targets
 from netloom.app.watch.built_files import built_from
@@ -76,7 +77,8 @@ def _built(
     """Return the network as built, and what its cables should run at."""
     if lab:
         place = lab_folder(lab, folder)
-        return targets.built_in_lab(place, designed), targets.lab_rates(designed)
+        rates = lab_rates(designed.plant, is_infiniband=designed.is_infiniband)
+        return targets.built_in_lab(place, designed), rates
     if source is not None:
         return built_from(source, naming), _designed_rate_bps
     if not designed.is_infiniband:

@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+from netloom.cli.about.validate_chips import print_chips
 from netloom.cli.about.validate_collectives import print_collectives
 from netloom.cli.about.validate_fct import print_fct
 from netloom.cli.about.validate_memory import print_memory
+from netloom.cli.about.validate_span import print_span
 from netloom.cli.about.validate_steps import print_steps
 from netloom.cli.exits import Exit
 from netloom.cli.options import PageOutput
@@ -16,10 +18,12 @@ from netloom.cli.output import announce, emit_json, write_atomically
 from netloom.cli.progress import reporting
 from netloom.cli.show import verdict
 from netloom.report.validation import validation_page
+from netloom.validation.chips.suite import ChipSuite
 from netloom.validation.collectives.suite import SuiteResult
 from netloom.validation.fct.suite import FctSuite
 from netloom.validation.layers.suite import LayerRow, LayerSuite
 from netloom.validation.memory.suite import MemorySuite
+from netloom.validation.span.suite import SpanSuite
 from netloom.validation.steps.suite import StepSuite
 from netloom.validation.validate import AnySuite
 from netloom.validation.validate import validate as validate_models
@@ -44,12 +48,14 @@ def validate(  # noqa: PLR0913  (one option of the command each)
 
     Args:
         suite: What to check: ``collectives``, ``layers``, ``gpu-steps``, ``steps`` or ``memory``;
-            default: all of these; or ``fct``, which simulates for minutes.
+            default: all of these; or ``span``, lines between sites; ``chips``, published effects
+            of chips; ``tune``, settings and what they are worth; or ``fct``, which simulates for
+            minutes.
         data: Your own measurements, a CSV file in the columns of the suite's shipped tables.
         calibration: What ``netloom calibrate gpu`` wrote on the GPU that *data* was measured on.
         rows: Print every row, not only the sums.
         long: Of ``fct``, simulate the cases that take many minutes each, and no others; how long
-            is said before.
+            is said before. Of ``tune``, more seeds and trials.
         by: Of ``collectives``, split each group of the table by this.
     """
     with reporting("validating") as told:
@@ -81,6 +87,10 @@ def _print_text(result: AnySuite, *, rows: bool, by: str | None) -> None:
         print_steps(result, rows=rows)
     elif isinstance(result, MemorySuite):
         print_memory(result, rows=rows)
+    elif isinstance(result, SpanSuite):
+        print_span(result, rows=rows)
+    elif isinstance(result, ChipSuite):
+        print_chips(result, rows=rows)
     elif isinstance(result, FctSuite):
         print_fct(result, rows=rows)
     else:

@@ -96,5 +96,6 @@ def _print_rows(results: Sequence[StepResult]) -> None:
 
 def _remark(row: StepResult) -> str:
     fitted = "a parameter was taken from it." if row.fitted else ""
-    parts = (row.model, row.gpu, fitted, row.assumed, row.reason)
+    spread = "" if row.spread_pct is None else f"its own steps spread by {row.spread_pct:.1f} %"
+    parts = (row.model, row.gpu, spread, fitted, row.assumed, row.reason)
     return "; ".join(part for part in parts if part)

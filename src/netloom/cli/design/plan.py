@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Literal, TypeVar
+from typing import Final, Literal, TypeVar
 
 from netloom.app.plan import plan as plan_job
 from netloom.cli.arguments import OptionalWhole, technologies_of, words_of
@@ -26,6 +26,7 @@ from netloom.units import MONEY, POWER, SIZE, Dimension, parse_quantity
 __all__ = ["plan"]
 
 Number = TypeVar("Number", int, float)
+SEARCH: Final = "search"
 
 
 def plan(  # noqa: PLR0913  (one option of the command each)
@@ -56,7 +57,9 @@ def plan(  # noqa: PLR0913  (one option of the command each)
         gpus: Cluster sizes to try, separated by commas, instead of the scenario's own; 256-1024
             stands for all between whose nodes have no prime factor over 3.
         technologies: Technologies to try, likewise.
-        topologies: Kinds of topology to try, likewise.
+        topologies: Kinds of topology to try, likewise; or search, which proposes rail-only,
+            multi-plane, tapered and hybrid ones for the job as it is divided, each built, costed
+            and simulated with failures, beside a fat tree of equal cost.
         oversubscriptions: At the leaves, to try with each topology that has leaves.
         software: Training software to try, by name, such as nemo,torchtitan; default: the
             scenario's own.
@@ -67,6 +70,17 @@ def plan(  # noqa: PLR0913  (one option of the command each)
         resume: Keep the search in this file, and go on where it stopped.
         workers: Processes to search with; default: as many as cores. The answer is the same.
     """
+    if topologies == SEARCH:
+        unused = {
+            "--gpus": gpus,
+            "--technologies": technologies,
+            "--oversubscriptions": oversubscriptions,
+            "--software": software,
+            "--memory": memory,
+            "--resume": resume,
+        }
+        _refuse([option for option, value in unused.items() if value is not None])
+        return _search(scenario, own, _limits(None, budget, power), output)
     started_s = perf_counter()
     with scenario_at(scenario) as given:
         catalog = catalog_of(given, own)
@@ -94,6 +108,26 @@ def plan(  # noqa: PLR0913  (one option of the command each)
         page=lambda: plan_page(found),
         more={"wall_s": wall_s},
     )
+
+
+def _refuse(options: list[str]) -> None:
+    """Refuse options that a search of topologies takes no notice of."""
+    if options:
+        raise SpecError(
+            option=options[0],
+            what="--topologies search keeps the scenario's machines, technology and job",
+            remedy="leave it out, or change the scenario",
+        )
+
+
+def _search(scenario: Path | None, own: Path | None, limits: PlanLimits, output: PageOutput) -> int:
+    from netloom.report.plan.topologies import topologies_page, topologies_text  # noqa: PLC0415
+
+    with scenario_at(scenario) as given:
+        catalog = catalog_of(given, own)
+        with reporting("simulating topologies") as told:
+            found = plan_job(given, catalog, topologies=SEARCH, limits=limits, on_progress=told)
+    return show(found, output, lambda: topologies_text(found), page=lambda: topologies_page(found))
 
 
 def _wanted(

@@ -48,7 +48,8 @@ def predict(  # noqa: PLR0913  (one option of the command each)
     check_draws(seeds, engine, seed=seed)
     with scenario_at(scenario) as asked:
         catalog = catalog_of(asked, own)
-        chosen = engine_named(engine, seed=seed, announce=announce)
+        where = asked.cluster.fabric
+        chosen = engine_named(engine, seed=seed, announce=announce, fabric=where)
         found = predict_step(asked, catalog, engine=chosen)
         drawn: tuple[HashVariance, ...] = ()
         if seeds is not None:

@@ -44,7 +44,7 @@ def audit(  # noqa: PLR0913  (one option of the command each)
             and our numbers of them; an empty device means all.
         labels: How labels of ports that are not listed are numbered: plain, cumulus, eos, nxos,
             sonic, junos or quantum, and behind a colon into how many ports a cage is split.
-        json: Print JSON; keys are documented in docs/watch.md.
+        json: Print JSON; keys are documented in docs/operate/watch.md.
         report: Write a self-contained HTML page to this file.
         catalog: A TOML file with parts of your own.
     """

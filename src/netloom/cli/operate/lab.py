@@ -66,7 +66,7 @@ def up(  # noqa: PLR0913  (one option of the command each)
         routing: OpenSM's routing engine, such as updn, ftree, nue (default: the topology's own).
         managers: Subnet managers of each subnet; those after the first stand by.
         catalog: A TOML file with parts of your own.
-        json: Print JSON; keys are documented in docs/lab.md.
+        json: Print JSON; keys are documented in docs/operate/lab.md.
     """
     designed = designed_at(scenario, catalog)
     with progress("starting", None):
@@ -90,7 +90,7 @@ def status(name: str = "", *, folder: Folder = None, json: bool = False) -> None
     Args:
         name: Of the lab; when left out, the labs that there are.
         folder: Where labs are kept (default: $XDG_STATE_HOME/netloom/labs).
-        json: Print JSON; keys are documented in docs/lab.md.
+        json: Print JSON; keys are documented in docs/operate/lab.md.
     """
     if name:
         found = app.status(name, folder=folder)
@@ -166,7 +166,7 @@ def down(name: str, *, folder: Folder = None, json: bool = False) -> None:
     Args:
         name: Of the lab.
         folder: Where labs are kept (default: $XDG_STATE_HOME/netloom/labs).
-        json: Print JSON; keys are documented in docs/lab.md.
+        json: Print JSON; keys are documented in docs/operate/lab.md.
     """
     done = app.down(name, folder=folder)
     emit_json(done.to_json()) if json else print(f"lab {name!r}: removed {done.removed}")

@@ -67,12 +67,13 @@ class Hall:
 
         Over trays at right angles, with slack at both ends; inside a rack it is one slack long.
         """
-        x_one, y_one = self._place(one)
-        x_other, y_other = self._place(other)
+        x_one, y_one = self.place(one)
+        x_other, y_other = self.place(other)
         away_m = np.abs(x_one - x_other) + np.abs(y_one - y_other) + 2 * self.floor.slack_m
         return np.where(one == other, self.floor.slack_m, away_m)
 
-    def _place(self, rack: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def place(self, rack: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return where each rack stands, in metres along the rows and across them."""
         floor = self.floor
         row, seat = np.divmod(rack, floor.racks_per_row)
         seat = np.where(row % 2 == 0, seat, floor.racks_per_row - 1 - seat)

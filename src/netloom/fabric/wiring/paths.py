@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -14,7 +14,15 @@ if TYPE_CHECKING:
 
     from netloom.fabric.wiring.wiring import PacketTopology
 
-__all__ = ["PairPaths", "first_ways", "stay_inside", "undivided"]
+__all__ = [
+    "Doors",
+    "PairPaths",
+    "first_ways",
+    "longest_ways",
+    "num_hops",
+    "stay_inside",
+    "undivided",
+]
 
 MAX_HOPS: Final = 4096  # more than any shortest way has; beyond it routes go round in circles
 
@@ -64,6 +72,31 @@ def first_ways(
     )
 
 
+def longest_ways(
+    wiring: PacketTopology, source: NDArray[np.int64], target: NDArray[np.int64]
+) -> PairPaths:
+    """Return the way from each source to its target that takes the longest of equal next links.
+
+    Raises:
+        InfeasibleError: two endpoints cannot reach each other; the message names them.
+    """
+    owner = np.repeat(np.arange(len(wiring.offsets) - 1), np.diff(wiring.offsets))
+    order = np.lexsort((-wiring.link_delay_ps[wiring.links], owner))
+    return first_ways(replace(wiring, links=wiring.links[order]), source, target)
+
+
+def num_hops(
+    wiring: PacketTopology, begin: NDArray[np.int64], end: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return how many links it is from any vertex to an endpoint; 2**30 where there is no way."""
+    doors = Doors.of(wiring)
+    found = np.full(len(begin), 1 << 30, dtype=np.int64)
+    moving = np.flatnonzero(doors.next(begin, end) >= 0)
+    links = _walk(wiring, begin[moving], end[moving])
+    found[moving] = (links >= 0).sum(axis=1) if links.size else 0
+    return found
+
+
 def undivided(
     wiring: PacketTopology, ways: PairPaths, target: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -100,7 +133,7 @@ def stay_inside(
 def _walk(
     wiring: PacketTopology, begin: NDArray[np.int64], end: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    doors = _Doors.of(wiring)
+    doors = Doors.of(wiring)
     at = begin.copy()
     moving = np.arange(len(begin))
     columns: list[NDArray[np.int64]] = []
@@ -118,7 +151,7 @@ def _walk(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Doors:
+class Doors:
     """The last links to endpoints, ready to be looked up."""
 
     wiring: PacketTopology
@@ -126,7 +159,8 @@ class _Doors:
     link: NDArray[np.int64]
 
     @classmethod
-    def of(cls, wiring: PacketTopology) -> _Doors:
+    def of(cls, wiring: PacketTopology) -> Doors:
+        """Return those of *wiring*."""
         last = np.flatnonzero(wiring.link_target < wiring.num_endpoints)
         source = wiring.link_source[last].astype(np.int64)
         key = source * wiring.num_vertices + wiring.link_target[last]

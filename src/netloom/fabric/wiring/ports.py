@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from netloom.fabric.wiring.wiring import PacketTopology
 
-__all__ = ["most_ports", "num_ports", "stripes", "turns"]
+__all__ = ["most_ports", "num_ports", "repeats_every", "stripes", "turns"]
 
 # Turns are counted modulo this: the same port comes up whether up to ten ports or sixteen share.
 _ROUND: Final = 65_520
@@ -60,6 +60,22 @@ def stripes(
     """
     most = int(num_ports(wiring, source, target).max(initial=1))
     return -(-connections // max(most, 1)) * max(most, 1)
+
+
+def repeats_every(wiring: PacketTopology, count: int) -> bool:
+    """Return whether connections take the ports that others of their pair *count* before took."""
+    ports = {most_ports(wiring), *_fan_sizes(wiring)}
+    return all(count % ports_here == 0 and _ROUND % ports_here == 0 for ports_here in ports)
+
+
+def _fan_sizes(wiring: PacketTopology) -> set[int]:
+    """Return how many links endpoints have towards a goal, and vertices straight to an endpoint."""
+    chosen = np.unique(wiring.choices[: wiring.num_endpoints])
+    size = wiring.offsets[chosen + 1] - wiring.offsets[chosen]
+    straight = wiring.link_target < wiring.num_endpoints
+    key = wiring.link_source[straight].astype(np.int64) * wiring.num_vertices
+    beside = np.unique(key + wiring.link_target[straight], return_counts=True)[1]
+    return set(np.unique(size[size > 0]).tolist()) | set(np.unique(beside).tolist())
 
 
 def turns(source: NDArray[np.integer], target: NDArray[np.integer]) -> NDArray[np.uint16]:

@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Final
 from netloom.ops.observe.metrics import BY_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from netloom.ops.observe.metrics import Metric
     from netloom.ops.observe.store import Poll
 
 __all__ = [
     "DeviceIdentity",
+    "Families",
     "Now",
     "PortNeighbour",
     "Suspect",
+    "families_of",
     "render",
 ]
 
@@ -68,6 +70,8 @@ class Now:
             comparison.
         store_bytes: What the store takes.
         findings: What is broken, the surest first.
+        remote: Samples for another time-series engine by what became of them; empty without one.
+        leads: Whether this watch writes cases and alerts, and not another that shares them.
     """
 
     values: Iterable[tuple[str, str, float]]
@@ -78,25 +82,36 @@ class Now:
     differences: Mapping[str, int] | None = None
     store_bytes: int = 0
     findings: Sequence[Suspect] = ()
+    remote: Mapping[str, int] = field(default_factory=dict)
+    leads: bool = True
 
 
 @dataclass(slots=True)
-class _Families:
-    """Lines by family, in the order that families first occur."""
+class Families:
+    """Samples by family, in the order that families first occur."""
 
     heads: dict[str, str] = field(default_factory=dict)
-    lines: dict[str, list[str]] = field(default_factory=dict)
+    rows: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
 
     def add(self, name: str, value: float, labels: str, *, kind: str, about: str) -> None:
         """Put a sample into its family; *labels* are as :func:`_labels` writes them."""
         if name not in self.heads:
             self.heads[name] = f"# HELP {name} {about}\n# TYPE {name} {kind}\n"
-            self.lines[name] = []
-        self.lines[name].append(f"{name}{labels} {value!r}\n")
+            self.rows[name] = []
+        self.rows[name].append((labels, value))
 
     def text(self) -> str:
-        """Return all of them."""
-        return "".join(head + "".join(self.lines[name]) for name, head in self.heads.items())
+        """Return all of them, in the text format 0.0.4."""
+        return "".join(
+            head + "".join(f"{name}{labels} {value!r}\n" for labels, value in self.rows[name])
+            for name, head in self.heads.items()
+        )
+
+    def samples(self) -> Iterator[tuple[str, str, float]]:
+        """Give family, labels as :func:`_labels` writes them, and value of each sample."""
+        for name, rows in self.rows.items():
+            for labels, value in rows:
+                yield name, labels, value
 
 
 def _labels(**labels: str) -> str:
@@ -110,7 +125,12 @@ def _escaped(text: str) -> str:
 
 def render(now: Now) -> bytes:
     """Return the exposition of *now*, in the text format 0.0.4."""
-    families = _Families()
+    return families_of(now).text().encode()
+
+
+def families_of(now: Now) -> Families:
+    """Return every sample of *now*."""
+    families = Families()
     places: dict[str, _Place] = {}
     rates_bps: dict[str, float] = {}
     for part, name, value in now.values:
@@ -126,7 +146,7 @@ def render(now: Now) -> bytes:
     _rates(families, now.devices, rates_bps)
     _inventory(families, now)
     _own(families, now)
-    return families.text().encode()
+    return families
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +187,7 @@ class _Place:
         )
 
 
-def _value(families: _Families, place: _Place, metric: Metric, value: float) -> None:
+def _value(families: Families, place: _Place, metric: Metric, value: float) -> None:
     """Tell one number under every name it has."""
     device = place.device
     about = {"kind": metric.kind, "about": metric.about}
@@ -188,7 +208,7 @@ def _value(families: _Families, place: _Place, metric: Metric, value: float) -> 
             _host_state(families, metric, place.port, value)
 
 
-def _host_state(families: _Families, metric: Metric, labels: str, value: float) -> None:
+def _host_state(families: Families, metric: Metric, labels: str, value: float) -> None:
     """Tell state and rate of an adapter's port as node_exporter does."""
     if metric.name == "link_up":
         about = "State of the InfiniBand port (1: down, 4: active)."
@@ -200,7 +220,7 @@ def _host_state(families: _Families, metric: Metric, labels: str, value: float) 
 
 
 def _rates(
-    families: _Families, devices: Mapping[str, DeviceIdentity], rates_bps: Mapping[str, float]
+    families: Families, devices: Mapping[str, DeviceIdentity], rates_bps: Mapping[str, float]
 ) -> None:
     """Tell the rate of each device's fastest port, as infiniband_exporter does."""
     for name, rate_bps in rates_bps.items():
@@ -238,7 +258,7 @@ _PER_PORT: Final = frozenset({"link_up", "rate_bps", "bgp_up", "bfd_up", "bgp_pr
 
 
 def _plain(
-    families: _Families, metric: Metric, labels: str, value: float, *, per_port: bool
+    families: Families, metric: Metric, labels: str, value: float, *, per_port: bool
 ) -> None:
     # A session or link of an interface that is no port of the design is left out.
     if metric.name in _OWN and (metric.name in _PER_PORT) == per_port:
@@ -246,7 +266,7 @@ def _plain(
         families.add(name, scale * value, labels, kind="gauge", about=metric.about)
 
 
-def _inventory(families: _Families, now: Now) -> None:
+def _inventory(families: Families, now: Now) -> None:
     for name, device in now.devices.items():
         if device.guid:
             side = "hca" if device.is_host else "switch"
@@ -271,7 +291,7 @@ def _inventory(families: _Families, now: Now) -> None:
         families.add("infiniband_switch_uplink_info", 1.0, labels, kind="gauge", about=about)
 
 
-def _own(families: _Families, now: Now) -> None:
+def _own(families: Families, now: Now) -> None:
     """Tell how the watch itself is."""
     for poll in now.polls:
         source = _labels(source=poll.source)
@@ -298,5 +318,12 @@ def _own(families: _Families, now: Now) -> None:
         )
     about = "Findings that are open, told one by one or not."
     families.add("netloom_findings_open", float(len(now.findings)), "", kind="gauge", about=about)
+    about = "Whether this watch writes cases and alerts; 0 where another does, or none can."
+    families.add("netloom_leading", float(now.leads), "", kind="gauge", about=about)
     about = "Size of the store, free pages not counted."
     families.add("netloom_store_bytes", float(now.store_bytes), "", kind="gauge", about=about)
+    for outcome, count in now.remote.items():
+        about = "Samples for the remote time-series engine, by what became of them."
+        labels = _labels(outcome=outcome)
+        name = "netloom_remote_write_samples_total"
+        families.add(name, float(count), labels, kind="counter", about=about)

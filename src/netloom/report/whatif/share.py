@@ -8,7 +8,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from netloom.units import TIME, format_quantity
+from netloom.units import TIME, format_count, format_quantity
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -43,7 +43,7 @@ def sharing_text(found: Sharing) -> RenderableType:
 def sharing_headline(found: Sharing) -> str:
     """Return the answer in one sentence."""
     worst = max(found.lots, key=lambda lot: lot.slowdown)
-    where = f"{len(found.lots)} jobs on {found.network.design.num_gpus:,} GPUs"
+    where = f"{len(found.lots)} jobs on {format_count(found.network.design.num_gpus, 'GPU')}"
     most = f"{worst.name} is slowed most, {worst.slowdown:.3f} times"
     return f"{where}, {found.network.technology.name}: {most}"
 

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from netloom.results.interval import mean_interval
-from netloom.units import TIME, format_quantity
+from netloom.units import TIME, format_count, format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ def whatif_text(found: WhatIf) -> RenderableType:
 def title(bench: BaselineJob) -> str:
     """Return which job on which network."""
     design, technology = bench.network.design, bench.network.technology.name
-    return f"{bench.scenario.job.model} on {design.num_gpus:,} GPUs, {technology}"
+    return f"{bench.scenario.job.model} on {format_count(design.num_gpus, 'GPU')}, {technology}"
 
 
 def headline(found: WhatIf) -> str:
@@ -113,5 +113,5 @@ def ranking_cells(row: RankedParts) -> tuple[str, ...]:
     effect = row.effect
     name = f"{row.parts[0]} ({row.where})" if row.where else row.parts[0]
     step = "stops" if effect.step_s is None else format_quantity(effect.step_s, TIME, digits=4)
-    lost = "" if not effect.num_gpus_cut_off else f"{effect.num_gpus_cut_off:,} GPUs"
+    lost = "" if not effect.num_gpus_cut_off else f"{format_count(effect.num_gpus_cut_off, 'GPU')}"
     return name, f"{len(row.parts):,}", f"{row.lost_share:.2%}", step, lost

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from netloom.engines.analytic.engine import AnalyticEngine
 from netloom.errors import InfeasibleError, SpecError
@@ -17,6 +17,7 @@ from netloom.study.compare.recommend import Recommendation, recommend
 from netloom.study.compare.sensitivity import placement_doubt
 from netloom.study.inputs import catalog_of
 from netloom.study.predict.engines import engine_of
+from netloom.units import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from netloom.results.progress import OnProgress
     from netloom.spec.scenario import Scenario
     from netloom.study.compare.candidate import Candidate
+    from netloom.study.compare.chips.ranking import ChipComparison
 
 __all__ = ["Comparison", "Refusal", "compare"]
 
@@ -64,7 +66,9 @@ class Comparison(Tabular):
     def title(self) -> str:
         """One line: the job and the machines."""
         design = self.contenders[0].network.design
-        return self.scenario.name or (f"{self.scenario.job.model} on {design.num_gpus:,} GPUs")
+        return self.scenario.name or (
+            f"{self.scenario.job.model} on {format_count(design.num_gpus, 'GPU')}"
+        )
 
     @property
     def subtitle(self) -> str:
@@ -72,11 +76,11 @@ class Comparison(Tabular):
         design = self.contenders[0].network.design
         training, parallel = self.scenario.job.trained, self.scenario.job.parallel
         return (
-            f"{design.num_gpus:,} GPUs in {design.num_nodes:,} x {self.scenario.cluster.node}, "
-            f"{self.scenario.cluster.fabric.topology.kind}; sequence {training.sequence:,}, "
-            f"global batch {training.global_batch:,}, {training.precision}; "
-            f"tensor {parallel.tensor}, pipeline {parallel.pipeline}, context {parallel.context}, "
-            f"expert {parallel.expert}, ZeRO {parallel.zero}"
+            f"{format_count(design.num_gpus, 'GPU')} in {design.num_nodes:,} x "
+            f"{self.scenario.cluster.node}, {self.scenario.cluster.fabric.topology.kind}; "
+            f"sequence {training.sequence:,}, global batch {training.global_batch:,}, "
+            f"{training.precision}; tensor {parallel.tensor}, pipeline {parallel.pipeline}, "
+            f"context {parallel.context}, expert {parallel.expert}, ZeRO {parallel.zero}"
         )
 
     def contender(self, technology: str) -> Candidate:
@@ -135,22 +139,49 @@ class Comparison(Tabular):
         return Table.from_rows([contender.row() for contender in self.contenders])
 
 
+@overload
 def compare(
     scenario: Scenario,
     catalog: Catalog | None = None,
     *,
+    chips: None = None,
     engine: Engine | str = "analytic",
     seed: int = 0,
     on_progress: OnProgress | None = None,
-) -> Comparison:
+) -> Comparison: ...
+
+
+@overload
+def compare(
+    scenario: Scenario,
+    catalog: Catalog | None = None,
+    *,
+    chips: Sequence[str],
+    engine: Engine | str = "analytic",
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+) -> ChipComparison: ...
+
+
+def compare(
+    scenario: Scenario,
+    catalog: Catalog | None = None,
+    *,
+    chips: Sequence[str] | None = None,
+    engine: Engine | str = "analytic",
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+) -> Comparison | ChipComparison:
     """Return every technology of ``scenario.compare`` on the scenario's cluster and job.
 
     >>> import netloom as nl
     >>> nl.compare(nl.example()).recommendation.technology  # doctest: +SKIP
+    >>> nl.compare(nl.example(), chips=()).best.name  # doctest: +SKIP
 
     Args:
         scenario: What was asked for.
         catalog: The parts to build it from; default: the shipped ones and the scenario's own.
+        chips: Compare chip architectures of these names in place of technologies; empty for all.
         engine: Asked for the steps' collectives: ``analytic``, ``flow``, ``packet``, or an engine.
         seed: Which draw of the hash, for an engine named here that draws.
         on_progress: Told how many technologies are done, and how many there are.
@@ -158,8 +189,14 @@ def compare(
     Raises:
         InfeasibleError: none of the technologies can build the cluster.
     """
+    if chips is not None:
+        from netloom.study.compare.chips.ranking import compare_chips  # noqa: PLC0415  (native)
+
+        return compare_chips(
+            scenario, catalog, chips=chips, engine=engine, seed=seed, on_progress=on_progress
+        )
     parts = catalog or catalog_of(scenario)
-    asked = engine_of(engine, seed=seed)
+    asked = engine_of(engine, seed=seed, fabric=scenario.cluster.fabric)
     contenders: list[Candidate] = []
     refused: dict[str, InfeasibleError] = {}
     names = {name.casefold(): name for name in scenario.compare}.values()

@@ -202,8 +202,10 @@ def _price_that_flips(best: Candidate, contenders: Sequence[Candidate]) -> str:
     network = best.network_usd_per_trillion_tokens
     if margin <= 0 or network <= 0:
         return ""
+    share = margin / network
+    dearer = f"{share:.0%}" if share >= 0.01 else "less than 1%"
     return (
-        f"The choice holds until the network of {best.name} costs {margin / network:.0%} more "
+        f"The choice holds until the network of {best.name} costs {dearer} more "
         f"than assumed; then {second.name} is cheaper a token."
     )
 

@@ -261,6 +261,7 @@ class _StageBatch:
         units = {
             "layer": counts * layers,
             "moe-layer": counts * tables.shape.most_moe_layers(layers),
+            "dense-layer": counts * (layers - tables.shape.most_moe_layers(layers)),
             "chunk": counts * self.virtuals,
             "step": 1,
         }

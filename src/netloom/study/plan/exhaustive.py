@@ -80,7 +80,8 @@ def _every(space: Space, pipeline: int, machine: int) -> Iterator[Configuration]
             ZEROS,
             (True, False) if tensor > 1 else (False,),
         ):
-            copies = max(data * context, stage_gpus // expert if expert > 1 else 1)
+            ranks = expert * space.expert_split(expert, tensor)
+            copies = max(data * context, stage_gpus // ranks)
             if zero and copies == 1:
                 continue  # nothing to divide: the same as without
             yield Configuration(

@@ -14,7 +14,7 @@ from netloom.study.goodput.model import goodput
 from netloom.study.lossless import lossless
 from netloom.study.networks import addressing, network_of, node_of, num_nodes_of
 from netloom.study.size.request import topology_of
-from netloom.units import MONEY, POWER, format_quantity
+from netloom.units import MONEY, POWER, format_count, format_quantity
 
 if TYPE_CHECKING:
     from netloom.fabric.network import Network
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from netloom.spec.scenario import Cluster, Economics, Scenario
     from netloom.spec.topology import Topology
 
-__all__ = ["CandidateCluster", "PlanLimits", "Wanted", "machines"]
+__all__ = ["CandidateCluster", "PlanLimits", "Wanted", "machine_within", "machines"]
 
 _KWH_J = 3.6e6
 
@@ -71,6 +71,7 @@ class CandidateCluster:
         goodput: What failures and checkpoints leave of the time.
         validity: Of the machine, whatever runs on it: as ``netloom compare`` doubts it.
         software: The training software that is tried on it, where several are.
+        network_usd: Of *capex_usd*, switches, transceivers and cables.
     """
 
     network: Network
@@ -80,6 +81,7 @@ class CandidateCluster:
     economics: Economics
     validity: Validity
     software: str = ""
+    network_usd: float = 0.0
 
     @property
     def name(self) -> str:
@@ -136,6 +138,22 @@ def machines(
     return found, left_out
 
 
+def machine_within(scenario: Scenario, catalog: Catalog, *, limits: PlanLimits) -> CandidateCluster:
+    """Return the scenario's own machine.
+
+    Raises:
+        InfeasibleError: it cannot be built, or exceeds a limit.
+        CatalogError: a budget is given, and the node has no price.
+    """
+    cluster = scenario.cluster
+    num_nodes = num_nodes_of(cluster, node_of(cluster, catalog))
+    machine = _machine(scenario, catalog, cluster, num_nodes, limits)
+    over = _over(machine, limits)
+    if over:
+        raise InfeasibleError(what=over)
+    return machine
+
+
 def _clusters(
     scenario: Scenario, catalog: Catalog, wanted: Wanted
 ) -> list[tuple[str, Cluster, int]]:
@@ -158,7 +176,7 @@ def _clusters(
 def _name(num_gpus: int, technology: str, topology: Topology) -> str:
     over = getattr(topology, "oversubscription", None)
     taper = "" if over is None else f" {over:g}:1"
-    return f"{num_gpus:,} GPUs, {technology}, {topology.kind}{taper}"
+    return f"{format_count(num_gpus, 'GPU')}, {technology}, {topology.kind}{taper}"
 
 
 def _topologies(own: Cluster, wanted: Wanted) -> list[Topology]:
@@ -238,6 +256,7 @@ def _machine(
         goodput=kept.share,
         economics=scenario.economics,
         validity=addressing(network) & kept.validity & reach.validity,
+        network_usd=costs.bill.capex_usd,
     )
 
 

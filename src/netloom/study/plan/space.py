@@ -119,13 +119,22 @@ class Space:
                     continue
                 data = stage_gpus // tensor // context
                 if self.job.trained.global_batch % data == 0:
-                    for expert in self._experts(stage_gpus):
+                    for expert in self._experts(stage_gpus, tensor):
                         yield Divided(tensor, context, data, expert)
 
-    def _experts(self, stage_gpus: int) -> list[int]:
+    def _experts(self, stage_gpus: int, tensor: int) -> list[int]:
         if not self.model.num_experts:
             return [1]
-        return [e for e in divisors(self.model.num_experts) if stage_gpus % e == 0]
+        return [
+            e
+            for e in divisors(self.model.num_experts)
+            if stage_gpus % (e * self.expert_split(e, tensor)) == 0
+            and self.model.expert_hidden % self.expert_split(e, tensor) == 0
+        ]
+
+    def expert_split(self, expert: int, tensor: int) -> int:
+        """Return the GPUs that share each expert: the job's own number, or what follows."""
+        return self.job.parallel.expert_tensor or (1 if expert > 1 else tensor)
 
     def micro_batches(self, data: int) -> list[int]:
         """Return the sizes of a micro-batch."""
@@ -135,7 +144,8 @@ class Space:
         """Return whether tensor ranks may divide the tokens; with experts they must."""
         if degrees.tensor == 1:
             return [False]
-        return [True] if degrees.expert > 1 else [True, False]
+        folded = self.expert_split(degrees.expert, degrees.tensor) != degrees.tensor
+        return [True] if degrees.expert > 1 or folded else [True, False]
 
     def recomputes(self) -> tuple[Recompute, ...]:
         """Return the kinds of recomputation; the job's own where modules stand in its place."""
@@ -162,7 +172,8 @@ class Space:
     def zeros(self, degrees: Divided) -> tuple[int, ...]:
         """Return the ZeRO stages that differ: all of the software, where something has copies."""
         replicas = degrees.data * degrees.context
-        same_experts = degrees.tensor * replicas // degrees.expert if degrees.expert > 1 else 1
+        ranks = degrees.expert * self.expert_split(degrees.expert, degrees.tensor)
+        same_experts = degrees.tensor * replicas // ranks
         if max(replicas, same_experts) <= 1:
             return (0,)
         own = {*self._practice.zero_stages, self.job.parallel.zero}
@@ -186,6 +197,7 @@ class Space:
             displaced=1.0 if placement.kind == "scattered" else placement.displaced,
             expert_dispatch=self.job.parallel.expert_dispatch,
             expert_overlap=self.job.parallel.expert_overlap,
+            expert_tensor=self.job.parallel.expert_tensor,
             schedule=self.job.parallel.schedule,
             context_exchange=self.job.parallel.context_exchange,
         )

@@ -271,7 +271,7 @@ class CostTables:
     ) -> Costs:
         """Return a layer: its attention, which alone sees pieces of a sequence, and the rest."""
         rest = self._rest(shard, sizes, moe=moe)
-        core = self._core(shard, sizes)
+        core = self._core(shard, sizes, moe=moe)
         if self.practice.recompute_modules is not None:
             return rest + core  # which decide
         if recompute == "full":
@@ -289,10 +289,11 @@ class CostTables:
             self._memo.rest[key] = self.clock.layer_costs(others, recompute="none")
         return self._memo.rest[key]
 
-    def _core(self, shard: Shard, sizes: tuple[object, ...]) -> Costs:
-        key = (*sizes[:2], shard.context)
+    def _core(self, shard: Shard, sizes: tuple[object, ...], *, moe: bool) -> Costs:
+        # The attention of both kinds is the same, but for models whose layers are one thing only.
+        moe = moe if self.shape.model.pattern else layer_kinds(self.shape)[0]
+        key = (*sizes[:2], shard.context, moe)
         if key not in self._memo.core:
-            moe = layer_kinds(self.shape)[0]  # the attention of both kinds is the same
             operators = layer_operators(self.shape, shard, moe=moe)
             core = (one for one in operators if one.core_attention)
             self._memo.core[key] = self.clock.layer_costs(core, recompute="none")
@@ -360,7 +361,7 @@ def _depends(axis: MicroBatchAxis, plan: Layout, training: Training) -> tuple[ob
             return plan.context, plan.tensor, share, recompute != "none"
         case Axis.EXPERT:
             split = plan.tensor if plan.sequence_parallel else 1
-            return plan.expert, share, split, recompute == "full"
+            return plan.expert, plan.expert_split, share, split, recompute == "full"
         case Axis.PIPELINE:
             return plan.pipeline, plan.tensor, share
 

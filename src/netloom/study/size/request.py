@@ -33,6 +33,7 @@ class SizingRequest:
         switch: Catalogue name; None for the technology's own.
         topology: What to build; None for the first that fits.
         floor: The machine room.
+        gpus_per_node: GPUs of each node that are used; None for all.
     """
 
     num_gpus: int | None = None
@@ -42,6 +43,7 @@ class SizingRequest:
     switch: str | None = None
     topology: Topology | None = None
     floor: Floor = field(default_factory=Floor)
+    gpus_per_node: int | None = None
 
     def __post_init__(self) -> None:
         if (self.num_gpus is None) == (self.num_nodes is None):
@@ -70,6 +72,7 @@ class SizingRequest:
             switch=fabric.switch,
             topology=fabric.topology,
             floor=fabric.floor,
+            gpus_per_node=cluster.gpus_per_node,
         )
 
     def count_nodes(self, node: Node) -> int:

@@ -17,7 +17,9 @@ from netloom.results.explained import Explained
 from netloom.results.table import Table
 from netloom.results.tabular import Tabular
 from netloom.study.inputs import catalog_of
+from netloom.study.networks import used_part
 from netloom.study.size.request import SizingRequest, technology_of
+from netloom.units import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -96,7 +98,7 @@ class Sizing(Tabular, Explained):
         """Return one line."""
         design = self.design
         what = f"{design.num_switches:,} x {design.switch.name}, {design.num_cables:,} cables"
-        return f"<Sizing of {design.num_gpus:,} GPUs, {design.topology.kind}: {what}>"
+        return f"<Sizing of {format_count(design.num_gpus, 'GPU')}, {design.topology.kind}: {what}>"
 
     def table(self) -> Table:
         """Return the bill of materials, one row a line."""
@@ -206,6 +208,7 @@ class _Shop:
     @classmethod
     def of(cls, wish: SizingRequest, catalog: Catalog) -> _Shop:
         node = catalog.node(wish.node)
+        node = used_part(node, wish.gpus_per_node or node.num_gpus)
         technology = technology_of(wish, node, catalog)
         return cls(
             wish=wish,
@@ -313,6 +316,12 @@ def _notes(shop: _Shop, design: Design, bill: Bill) -> Iterator[str]:
     if wanted is not None and wanted != design.num_gpus:
         per_node = shop.node.num_gpus
         yield f"{wanted} GPUs do not fill nodes of {per_node}: sized for {design.num_gpus}"
+    whole = shop.catalog.node(shop.wish.node)
+    if shop.node.num_gpus < whole.num_gpus:
+        yield (
+            f"{shop.node.num_gpus} of the {whole.num_gpus} GPUs of a node are used: "
+            f"{shop.node.num_nics} of its {whole.num_nics} NICs are cabled"
+        )
     floor = shop.wish.floor
     if nodes_per_rack(floor, shop.node) < floor.nodes_per_rack:
         yield f"{shop.node.name} draws too much for {floor.nodes_per_rack} a rack: fewer are placed"

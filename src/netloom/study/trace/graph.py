@@ -104,7 +104,7 @@ class StageWork:
             item
             for phase in _PHASES[way]
             for item in self.demand.communications
-            if item.phase == phase and (item.per == "layer" or (moe and item.per == "moe-layer"))
+            if item.phase == phase and item.per in {"layer", "moe-layer" if moe else "dense-layer"}
         ]
         turns = _in_turns(items)
         return (

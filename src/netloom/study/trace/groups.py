@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netloom.workload.collective import Axis
+from netloom.workload.sharding import SUMMED_OVER_COPIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,13 +42,17 @@ class _Family:
 
 
 def _families(plan: Layout) -> Iterator[_Family]:
-    """Yield tensor, expert, data and expert-data groups, in this order."""
+    """Yield groups of ranks: tensor, expert, data, copies of experts, sets that share weights."""
     first = 1
     for size, stride in (
         (plan.tensor, 1),
-        (plan.expert, 1),
+        (plan.expert, plan.expert_split),
         (plan.replicas, plan.tensor),
-        (plan.expert_data if plan.expert > 1 else 1, plan.expert),
+        (plan.expert_data, plan.expert_ranks),
+        (plan.zero_ranks or plan.zero_backward_ranks or 1, plan.tensor),
+        (plan.replicas // (plan.zero_ranks or plan.replicas), plan.tensor * plan.sharers),
+        (plan.expert_split, 1),
+        (plan.expert_ranks, 1),
     ):
         yield _Family(first=first, size=size, stride=stride)
         first += plan.num_gpus // size
@@ -96,9 +101,15 @@ class RankGroups:
 
     def name(self, item: Communication) -> str:
         """Return the name of the group in which this rank does *item*."""
-        tensor, expert, data, expert_data = _families(self.plan)
-        if item.axis is Axis.DATA:
-            # Where both have as many ranks, they have the same ranks.
-            dense = item.collective.group.size == data.size
-            return str((data if dense else expert_data).number(self.rank))
-        return str({Axis.TENSOR: tensor, Axis.EXPERT: expert}[item.axis].number(self.rank))
+        tensor, expert, data, expert_data, shared, copies, divided, experts = _families(self.plan)
+        if item.axis is Axis.DATA and SUMMED_OVER_COPIES in item.purpose:
+            return str(copies.number(self.rank))
+        # Where several have as many ranks, they have the same ranks.
+        families = {
+            Axis.TENSOR: (tensor, divided),
+            Axis.EXPERT: (expert, experts),
+            Axis.DATA: (data, shared, expert_data),
+        }[item.axis]
+        size = item.collective.group.size
+        family = next(one for one in families if one.size == size)
+        return str(family.number(self.rank))

@@ -348,9 +348,12 @@ def _lost_words(gpus: Sequence[int], network: Network) -> str:
     nodes = nodes_of(gpus, network)
     listed = ", ".join(f"node:{node}" for node in nodes[:8])
     more = f" and {len(nodes) - 8:,} more" if len(nodes) > 8 else ""
+    who = "1 GPU" if len(gpus) == 1 else f"{len(gpus):,} GPUs"
+    where, these = ("1 node", "it") if len(nodes) == 1 else (f"{len(nodes):,} nodes", "them")
+    have = "has" if len(gpus) == 1 else "have"
     return (
-        f"{len(gpus):,} GPUs in {len(nodes):,} nodes have no way to the others left "
-        f"({listed}{more}); restore the part, or take these nodes out of the job"
+        f"{who} in {where} {have} no way to the others left ({listed}{more}); "
+        f"restore the part, or take {these} out of the job"
     )
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from netloom.spec.scenario import Scenario, SharedJob
     from netloom.study.whatif.tenancy import Key, Seated
 
-__all__ = ["Lot", "Sharing", "Span", "share"]
+__all__ = ["Lot", "Sharing", "Span", "seated_jobs", "share"]
 
 MAX_STATES: Final = 512  # of the other jobs together; of more, as many are drawn
 MAX_ROUNDS: Final = 100
@@ -180,6 +180,20 @@ def share(scenario: Scenario, catalog: Catalog | None = None) -> Sharing:
         spans=tuple(spans),
         validity=validity,
     )
+
+
+def seated_jobs(scenario: Scenario, catalog: Catalog) -> tuple[list[Seated], list[str]]:
+    """Return the jobs of *scenario*, each alone on its nodes of the one network, and their names.
+
+    Raises:
+        NetloomError: there are no jobs, they need more nodes than there are, or one cannot run.
+    """
+    if scenario.jobs is None:
+        raise SpecError(key="jobs", what="this scenario has none", remedy="add some")
+    network = network_of(scenario.cluster, catalog)
+    fabric = build(network.design, network.node, network.scale_up)
+    seated = _seated(scenario, scenario.jobs, catalog, (network, fabric))
+    return seated, [one.name or f"job {n + 1}" for n, one in enumerate(scenario.jobs)]
 
 
 def _seated(
