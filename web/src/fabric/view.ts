@@ -24,11 +24,13 @@ export function FabricView({layout, states, version, marks, onMark, onCell, heig
   const asked = query.value.get("view");
   const kind = asked === "matrix" ? "matrix" : asked === "floor" && floor ? "floor" : "cards";
   const pod = Number(query.value.get("pod") ?? -1);
-  const [deeper, setDeeper] = useState<{row: number; cell: number}>({row: -1, cell: -1}); // by keys: into a switch, then a cable
+  // By keys: into a switch of a pod, then a cable. Kept with its pod, so that none is lost that follows a change of pods at once.
+  const [kept, setKept] = useState<{pod: number; layout: Props["layout"] | null; row: number; cell: number}>({pod: -1, layout: null, row: -1, cell: -1});
+  const deeper = kept.pod === pod && kept.layout === layout ? kept : {row: -1, cell: -1};
+  const setDeeper = (into: {row: number; cell: number}) => setKept({pod, layout, ...into});
   const matrix = useRef<{plan: ReturnType<typeof planMatrix>; image: MatrixImage; view: View} | null>(null);
   const plan = useMemo(() => planCards(layout, width), [layout, width]);
   const ground = useMemo(() => floor && planFloor(floor, width), [floor, width]);
-  useEffect(() => setDeeper({row: -1, cell: -1}), [pod, layout]);
 
   useEffect(() => {
     const observer = new ResizeObserver(([entry]) => setWidth(Math.max(240, Math.floor(entry!.contentRect.width))));
