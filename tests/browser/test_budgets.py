@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import resource
 import select
 import socket
+import subprocess
+import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 READY_S = 1.5
+# Libraries that every command imports: 0.35 s on the machine that the budget was set on. A busy
+# machine, whose caches others use, takes up to four times as long for both.
+IMPORTS = "import numpy, pydantic, rich.console, ruamel.yaml, cyclopts"
+IMPORTS_S = 0.35
 PLAN_S = 0.2
 NUM_PAGES = 20
 SHARE_OF_CORE = 0.02
@@ -48,11 +55,19 @@ def _resident_bytes(pid: int) -> int:
     return int(told.split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def _imports_s() -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-c", IMPORTS], check=True)  # noqa: S603
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def test_serve_is_ready_in_time(tmp_path: Path) -> None:
     """Processor time until it prints where it listens, beside the interpreter's own."""
+    slower = _imports_s() / IMPORTS_S
     with serving(tmp_path, "--example") as server:
         took_s = cpu_s(server.process.pid)
-    assert took_s <= READY_S
+    assert took_s <= READY_S * max(1.0, slower)
 
 
 def test_a_click_on_a_case_shows_its_plan_at_once(
