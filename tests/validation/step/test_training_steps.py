@@ -39,13 +39,14 @@ if TYPE_CHECKING:
     from netloom.fabric.network import Network
     from netloom.parts.load import Catalog
     from netloom.parts.parts import Gpu, Model
-    from netloom.validation.steps.suite import StepSuite
+    from netloom.validation.steps.suite import StepResult, StepSuite
 
 pytestmark = pytest.mark.validation
 
 LOG = logging.getLogger(__name__)
 DATA = Path(__file__).parents[2] / "data"
 LEFT_OUT_MEAN_PCT = 6.0
+LEFT_OUT_KORTHIKANTI_PCT = 2.1  # docs/models/step.md: 2.0
 
 
 @pytest.fixture(scope="module")
@@ -130,26 +131,40 @@ def test_the_shipped_parameters_are_those_the_named_rows_give(
         assert shipped[one.key] == pytest.approx(found[one.key], abs=slack * (one.high - one.low))
 
 
+def left_out_errors(suite: StepSuite, catalog: Catalog, source: str) -> list[float]:
+    """Return how far its rows are off with parameters taken from the others' rows."""
+    rows, engine = {row.row_id: row for row in shipped_step_rows()}, AnalyticEngine()
+    others = [rows[name] for name in sorted(FITTED) if rows[name].source != source]
+    fits: dict[str, Fit] = {}
+    found = []
+    for row in (one for one in large_rows(suite) if one.source == source):
+        case, _ = predict_case(rows[row.row_id], catalog, engine)
+        generation = generation_of(case.network.gpu)
+        if generation not in fits:
+            fits[generation] = fit(others, catalog, generation)
+        predicted = predicted_s(case, engine, generation, fits[generation])
+        found.append(100 * abs(predicted / row.measured - 1))
+    LOG.info("without %s: %d rows, mean %.2f %%", source, len(found), statistics.mean(found))
+    return found
+
+
+def large_rows(suite: StepSuite) -> list[StepResult]:
+    return [row for row in suite.per_row if row.group == "large" and row.inside]
+
+
 def test_a_source_is_predicted_with_parameters_taken_from_the_others(
     catalog: Catalog, suite: StepSuite
 ) -> None:
-    rows = {row.row_id: row for row in shipped_step_rows()}
-    judged = [row for row in suite.per_row if row.group == "large" and row.inside]
-    engine = AnalyticEngine()
-    errors = []
-    for source in sorted({row.source for row in judged}):
-        others = [rows[name] for name in sorted(FITTED) if rows[name].source != source]
-        fits: dict[str, Fit] = {}
-        found = []
-        for row in (one for one in judged if one.source == source):
-            case, _ = predict_case(rows[row.row_id], catalog, engine)
-            generation = generation_of(case.network.gpu)
-            if generation not in fits:
-                fits[generation] = fit(others, catalog, generation)
-            predicted = predicted_s(case, engine, generation, fits[generation])
-            found.append(100 * abs(predicted / row.measured - 1))
-        LOG.info("without %s: %d rows, mean %.2f %%", source, len(found), statistics.mean(found))
-        errors += found
+    (source,) = {row.source for row in large_rows(suite) if row.source.startswith("Korthikanti")}
+    assert statistics.mean(left_out_errors(suite, catalog, source)) <= LEFT_OUT_KORTHIKANTI_PCT
+
+
+@pytest.mark.long
+def test_every_source_is_predicted_with_parameters_taken_from_the_others(
+    catalog: Catalog, suite: StepSuite
+) -> None:
+    sources = sorted({row.source for row in large_rows(suite)})
+    errors = [error for source in sources for error in left_out_errors(suite, catalog, source)]
     LOG.info("left out: mean %.2f %%", statistics.mean(errors))
     assert statistics.mean(errors) <= LEFT_OUT_MEAN_PCT
 
