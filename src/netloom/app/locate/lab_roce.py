@@ -80,9 +80,13 @@ def look(
         ]
         built = pool.submit(built_of_namespaces, named_devices(place, plant))
         held = pool.submit(addresses_of(place, plant).read, time_s, "")
-        up = with_carrier(ends_of(place, plant, plant.cables), doubts)
+        ends = tuple(ends_of(place, plant, plant.cables))
+        before = with_carrier(ends, doubts)
         probed = probe(place, plant, flows_of(plant) if flows is None else flows)
+        up = with_carrier(ends, [])
         readings = [_links_up(place, plant, up, time_s)]
+        if before != up:  # what changes during a look is not blamed on others
+            readings.insert(0, _links_up(place, plant, before, time_s - AGAIN_S))
         for router, reading in asked:
             try:
                 readings += reading.result()
@@ -97,7 +101,7 @@ def look(
         probed=probed,
         heard=window_of(readings),
         down=down,
-        disputes=tuple(_disputes(probed, down)),
+        disputes=tuple(_disputes(probed, down)) if before == up else (),
         doubts=tuple(doubts),
     )
 

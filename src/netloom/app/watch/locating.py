@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
@@ -13,6 +14,7 @@ from netloom.ops.locate.faults import Trouble
 from netloom.ops.locate.locate import locate_added, locate_window
 from netloom.ops.locate.looks.next_probes import leads_of
 from netloom.ops.locate.looks.sequential import AddedFlows, probes_per_link, smallest_loss
+from netloom.ops.locate.looks.settling import settled_flows, settling_cables
 from netloom.ops.locate.read import observations_of
 from netloom.ops.locate.telemetry import read_window
 from netloom.ops.observe.cases import Case, CaseChange, follow_cases, open_cases, write_cases
@@ -38,6 +40,7 @@ WINDOW_S: Final = 600.0  # as the alert rules look back
 WITHIN_S: Final = 60.0  # for which the smallest loss that is found is told
 NODE: Final = "node"
 SHARE: Final = 0.1  # of the time that locating may take
+MAX_KEPT: Final = 60  # looks whose flows wait for the next time
 
 
 @runtime_checkable
@@ -97,6 +100,7 @@ class Locator:
     added: AddedFlows = field(default_factory=AddedFlows)
     _explained: frozenset[str] = frozenset()
     _taken: dict[str, Observed] = field(default_factory=dict)
+    _kept: deque[tuple[float, Observed]] = field(default_factory=lambda: deque(maxlen=MAX_KEPT))
     _rates: dict[str, float] = field(default_factory=dict)
     _looked_s: float = 0.0
     records: CaseRecords | None = None
@@ -115,7 +119,7 @@ class Locator:
         """
         records = self.records or CaseRecords(tables=self.store)
         begun_s = self.clock.ticks_s()
-        self._add(now_s)
+        self._keep(now_s)
         if begun_s < self._due_s:
             return
         try:
@@ -167,6 +171,7 @@ class Locator:
         heard = read_window(self.store, now_s - self.window_s, now_s)
         parts = [c.observed for c in self.collectors if isinstance(c, Prober) and c.observed]
         planned = self._planned() | drained
+        self._add(heard)
         try:
             now = locate_window(self.network, heard, _joined(parts), self.technology, planned)
             self._explained = self._links_of(now.findings)
@@ -193,13 +198,20 @@ class Locator:
             if not self.added.settle(self._links_of([one]), one.magnitude)
         )
 
-    def _add(self, now_s: float) -> None:
-        """Add the flows of this look, of each source once."""
+    def _add(self, heard: TelemetryWindow) -> None:
+        """Add the flows of the looks since the last time."""
+        settling = settling_cables(self.network, heard)
+        while self._kept:
+            time_s, seen = self._kept.popleft()
+            self.added.add(settled_flows(self.network, seen, settling), time_s, self._explained)
+
+    def _keep(self, now_s: float) -> None:
+        """Keep the flows of this look, of each source once."""
         for one in self.collectors:
             seen = one.observed if isinstance(one, Prober) else None
             if seen is not None and self._taken.get(one.source) is not seen:
                 self._taken[one.source] = seen
-                self.added.add(seen, now_s, self._explained)
+                self._kept.append((now_s, seen))
                 self._count(seen, now_s)
 
     def _count(self, seen: Observed, now_s: float) -> None:

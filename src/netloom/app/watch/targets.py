@@ -87,7 +87,7 @@ def roce_lab_collectors(place: LabFolder, designed: Designed) -> list[Collector]
     place.read()
     plant = _lab_plant(place, designed)
     probes = LabProbes(place=place, plant=plant, fabric=designed.fabric)
-    return [*_ethernet(place, plant), probes]
+    return [probes, *_ethernet(place, plant)]
 
 
 def cabling_of(
@@ -121,10 +121,15 @@ def _ports(plant: Plant) -> frozenset[str]:
 
 
 def _ethernet(place: LabFolder, plant: Plant) -> list[Collector]:
+    """Return effects before causes.
+
+    What breaks during a look then shows its cause too: a loss whose cable was read before it was
+    pulled would be put to a switch.
+    """
     machines, routers = named_devices(place, plant), routers_of(place, plant)
     cables = VirtualCables(machines=tuple(machines))
     interfaces = [DeviceInterfaces(machine=machine) for machine in machines]
-    return [*interfaces, *routers, cables, addresses_of(place, plant)]
+    return [*routers, addresses_of(place, plant), *interfaces, cables]
 
 
 def collectors_here(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from netloom.fabric.part_id import Direction, PartId
 from netloom.ops.locate.faults import FaultKind, Trouble
@@ -17,16 +17,14 @@ if TYPE_CHECKING:
     from netloom.ops.locate.network import DesignedNetwork
     from netloom.ops.locate.telemetry import TelemetryWindow
 
-__all__ = ["LOOKS_TO_COME_BACK", "lost_paths", "managers", "sessions_down", "without_session"]
-
-LOOKS_TO_COME_BACK: Final = 5  # of a session whose cable was down
+__all__ = ["lost_paths", "managers", "sessions_down", "without_session"]
 
 
 def sessions_down(
     network: DesignedNetwork,
     heard: TelemetryWindow,
     down: Collection[int],
-    moved: Collection[int] = (),
+    settling: Collection[int] = (),
     planned: Collection[int] = (),
 ) -> Iterator[Finding]:
     """Give the cables that are up and whose sessions are not, and switches without any session.
@@ -38,12 +36,12 @@ def sessions_down(
         network: As designed.
         heard: What was said.
         down: Cables of which it is known that they are down.
-        moved: Cables that were down: their sessions have some looks to come back.
+        settling: Cables that came back a moment ago: their sessions follow.
         planned: Cables that are drained on purpose.
     """
     apart = {*down, *planned}
-    routes = _session_reports(network, heard, "bgp_up", apart, moved)
-    packets = _session_reports(network, heard, "bfd_up", apart, moved)
+    routes = _session_reports(network, heard, "bgp_up", apart, settling)
+    packets = _session_reports(network, heard, "bfd_up", apart, settling)
     shut = _shut(network, heard)
     says = {number: [*routes[number], *packets[number]] for number in {*routes, *packets}}
     bad = {number for number, some in says.items() if any(one.is_so for one in some)}
@@ -103,7 +101,7 @@ def _session_reports(
     heard: TelemetryWindow,
     metric: str,
     apart: Collection[int],
-    moved: Collection[int],
+    settling: Collection[int],
 ) -> dict[int, list[Report]]:
     """Return what each end says of its session, by cable."""
     says: dict[int, list[Report]] = defaultdict(list)
@@ -111,8 +109,8 @@ def _session_reports(
         cable = network.at.get(part)
         if cable is not None and cable.number not in apart:
             said = heard.said(metric, part, lambda value: value == 0)
-            least = LOOKS_TO_COME_BACK if cable.number in moved else 0
-            says[cable.number] += [one for one in said if not one.is_so or one.num_looks > least]
+            is_early = cable.number in settling
+            says[cable.number] += [one for one in said if not (one.is_so and is_early)]
     return says
 
 
@@ -172,8 +170,17 @@ def managers(network: DesignedNetwork, heard: TelemetryWindow) -> Iterator[Findi
             yield network.finding(part, Trouble.NO_MANAGER, text, confidence=sure)
 
 
-def lost_paths(network: DesignedNetwork, heard: TelemetryWindow) -> Iterator[Finding]:
-    """Give the switches that forward by fewer ways than they believe in."""
+def lost_paths(
+    network: DesignedNetwork, heard: TelemetryWindow, settling: Collection[int] = ()
+) -> Iterator[Finding]:
+    """Give the switches that forward by fewer ways than they believe in.
+
+    Args:
+        network: As designed.
+        heard: What was said.
+        settling: Cables that changed a moment ago: a kernel drops routes before its daemon does,
+            so that one look does not do.
+    """
     for name in heard.of("rib_ways"):
         part = network.part_called(name)
         rib, fib = (heard.last(metric, name) for metric in ("rib_ways", "fib_ways"))
@@ -181,6 +188,8 @@ def lost_paths(network: DesignedNetwork, heard: TelemetryWindow) -> Iterator[Fin
             continue
         both = [heard.said(metric, name, bool) for metric in ("rib_ways", "fib_ways")]
         count = min(one.num_looks for some in both for one in some)
+        if settling and count < 2:
+            continue
         sure = believed(TRUST[FaultKind.LOST_PATHS], [Report(is_so=True, num_looks=count)])
         text = f"routing has {rib:.0f} ways, the forwarding plane {fib:.0f}, at {looks(count)}"
         yield network.finding(

@@ -18,6 +18,7 @@ from netloom.ops.locate import control, counters, degrading, identity, routes, s
 from netloom.ops.locate.drift import divergent_routes
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import MIN
+from netloom.ops.locate.looks.settling import settling_cables
 from netloom.ops.locate.network import looks
 from netloom.ops.locate.testimony import TRUST, Report, believed
 
@@ -47,7 +48,7 @@ def device_findings(
     ear = ReportAnalysis(network=network, heard=heard)
     confused = identity.shared_guid_devices(heard)
     ear.hidden |= {c.number for name in confused for c in network.by_device.get(name, ())}
-    moved = ear.moved
+    moved, settling = ear.moved, settling_cables(network, heard)
     found = [
         *identity.shared_identities(network, heard),
         *ear.dead_devices(),
@@ -55,11 +56,11 @@ def device_findings(
         *ear.miswired(),
         *ear.slow(),
         *ear.flapping(),
-        *control.sessions_down(network, heard, ear.down, moved, planned),
+        *control.sessions_down(network, heard, ear.down, settling, planned),
         *subnet.lost_managers(network, heard),
         *subnet.unused_cables(network, heard, ear.is_hidden),
         *subnet.dark_cables(network, heard, ear.is_hidden),
-        *control.lost_paths(network, heard),
+        *control.lost_paths(network, heard, settling),
         *routes.foreign_routes(network, heard),
         *divergent_routes(network, heard),
         *counters.symbol_errors(network, heard, ear.is_away),
@@ -69,8 +70,8 @@ def device_findings(
         *degrading.degrading_links(network, heard, ear.is_away),
     ]
     if not any(one.kind == Trouble.MISWIRED for one in found):  # routes follow cables as they lie
-        gone = {*ear.down, *planned, *control.without_session(network, heard)}
-        found += routes.missing_routes(network, heard, gone, has_moved=bool(moved))
+        gone = {*ear.down, *planned, *settling, *control.without_session(network, heard)}
+        found += routes.missing_routes(network, heard, gone, is_settling=bool(settling))
     sure = [one for one in found if one.confidence >= MIN]
     dark = {one.part.whole for one in sure if one.kind == FaultKind.BLACK_HOLE}
     sure = [one for one in sure if one.kind != FaultKind.LOSS or one.part.whole not in dark]

@@ -16,6 +16,7 @@ from netloom.ops.locate.device_findings import cables_away, device_findings
 from netloom.ops.locate.drift import drifts, without_expected
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import MIN, find_all
+from netloom.ops.locate.looks.settling import settled_flows, settling_cables
 from netloom.ops.locate.port_loads import load_of
 from netloom.ops.locate.read import observations_of
 from netloom.ops.locate.remarking import remarkings
@@ -88,6 +89,8 @@ def locate_window(
     set_wrong = () if technology is None else drifts(network, heard, technology, planned)
     said = without_expected(network, (*said, *set_wrong), planned)
     said = tuple(sorted(said, key=lambda one: -one.confidence))
+    if observed is not None:
+        observed = settled_flows(network, observed, settling_cables(network, heard))
     if observed is None or not observed.flows:
         return LocatedWindow(findings=with_shared_causes(network, said))
     gone = cables_away(network, heard, planned)

@@ -8,8 +8,8 @@ from ipaddress import IPv4Network
 from typing import TYPE_CHECKING
 
 from netloom.fabric.names import vertex_names
-from netloom.ops.locate.control import LOOKS_TO_COME_BACK
 from netloom.ops.locate.faults import Trouble
+from netloom.ops.locate.looks.settling import LOOKS_TO_SETTLE
 from netloom.ops.locate.network import looks
 from netloom.ops.locate.testimony import TRUST, Report, believed
 from netloom.ops.underlay import interface_name
@@ -110,7 +110,7 @@ def missing_routes(
     heard: TelemetryWindow,
     gone: Collection[int],
     *,
-    has_moved: bool = False,
+    is_settling: bool = False,
 ) -> Iterator[Finding]:
     """Give the switches whose routing has fewer ways to hosts than the design, less what is gone.
 
@@ -118,7 +118,7 @@ def missing_routes(
         network: As designed.
         heard: What was said.
         gone: Cables that carry no routes, for reasons that are known.
-        has_moved: Whether a cable was down: routing has some looks to follow.
+        is_settling: Whether a cable changed a moment ago: routing has some looks to follow.
     """
     told = {part.partition("[")[0] for part in heard.of("routes_over")}
     if not told:
@@ -131,7 +131,7 @@ def missing_routes(
         if part is None or rib is None or rib >= expected:
             continue
         (said,) = heard.said("rib_ways", name, bool)
-        if has_moved and said.num_looks <= LOOKS_TO_COME_BACK:
+        if is_settling and said.num_looks <= LOOKS_TO_SETTLE:
             continue
         report = Report(is_so=True, num_looks=said.num_looks)
         sure = believed(TRUST[Trouble.MISSING_ROUTES], [report])

@@ -1,1 +1,1 @@
-"""Looks in a row: losses that add up, and which probes to send next."""
+"""Looks in a row: losses that add up, cables that settle, and which probes to send next."""
