@@ -183,7 +183,11 @@ def _note(kind: PlacementKind, more: int) -> str:
         return "another algorithm: its loss differs from that of a step-by-step exchange"
     if kind == "data":
         return "copies of the model at every site; gradients cross"
-    ahead = f"{more} more micro-batches in flight" if more else "plain 1F1B, a delay a micro-batch"
+    ahead = (
+        f"{more} more micro-batch{'' if more == 1 else 'es'} in flight"
+        if more
+        else "plain 1F1B, a delay a micro-batch"
+    )
     if kind == "pipeline":
         return f"stages at both sides; activations cross; {ahead}; no interleaving"
     return f"half the copies run the other way round, so both cross; {ahead}"
