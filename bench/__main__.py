@@ -17,6 +17,7 @@ from bench import (
     user_path,
 )
 from bench.operate import tune
+from bench.user_path import rails
 
 BENCHMARKS = (
     max_min.random_permutation_of_256_hosts,
@@ -30,6 +31,7 @@ BENCHMARKS = (
     seeds.eight_seeds_against_one,
     user_path.commands,
     user_path.growth,
+    rails.rails,
     against_ns3.permutation_of_16_hosts,
     against_ns3.incast_of_15_hosts,
     flow.each_in_its_own_process,

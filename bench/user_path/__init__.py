@@ -140,6 +140,22 @@ def other_rows() -> dict[str, list[str]]:
     }
 
 
+def step_rows(folder: Path) -> dict[str, list[str]]:
+    """Return whole steps of GPT-3 175B in packets on rails of InfiniBand, by what they do."""
+    found = {}
+    for gpus, batch in ((128, 192), (1024, 1536), (10_240, 7680)):
+        path = folder / f"step{gpus}.yaml"
+        path.write_text(
+            f"cluster: {{gpus: {gpus}, node: dgx-h100, fabric: "
+            "{technology: infiniband-ndr, topology: {kind: rail-only}}}\n"
+            "job:\n  model: gpt-3-175b\n"
+            f"  training: {{sequence: 2048, global_batch: {batch}, precision: bf16}}\n"
+            f"  parallel: {{tensor: 8, pipeline: 8, data: {gpus // 64}, zero: 1}}\n"
+        )
+        found[f"a whole step of {gpus:,} GPUs, packets"] = ["simulate", "--step", str(path)]
+    return found
+
+
 def growth_rows(folder: Path) -> dict[tuple[str, int], list[str]]:
     """Return permutations in both engines and all-to-alls in flows, by hosts."""
     found: dict[tuple[str, int], list[str]] = {}
@@ -167,7 +183,9 @@ def commands() -> None:
     """Print processor time and memory of whole commands."""
     print("\nWhole commands, user + system processor time and peak memory of the process:")
     with tempfile.TemporaryDirectory() as folder:
-        for name, arguments in (other_rows() | simulate_rows(Path(folder))).items():
+        files = Path(folder)
+        rows = other_rows() | simulate_rows(files) | step_rows(files)
+        for name, arguments in rows.items():
             cost = cost_of([NETLOOM, *arguments])
             print(
                 f"  {name}: {cost.user_s:.2f} + {cost.system_s:.2f} s, {cost.peak_mib:,.0f} MiB",

@@ -75,7 +75,20 @@ Topology topology(const nb::dict& arrays, const Numbers& numbers) {
   fill(t.links, arrays, "links");
   fill(t.digit, arrays, "digit");
   fill(t.number, arrays, "number");
+  fill(t.component, arrays, "link_component");
   return t;
+}
+
+std::vector<KnownTime> known_times(const nb::dict& arrays) {
+  std::vector<std::int64_t> busy;
+  std::vector<std::int64_t> flight;
+  fill(busy, arrays, "busy_ps");
+  fill(flight, arrays, "flight_ps");
+  std::vector<KnownTime> all;
+  for (std::size_t i = 0; i < busy.size(); ++i) {
+    all.push_back({.busy_ps = busy[i], .flight_ps = flight[i]});
+  }
+  return all;
 }
 
 Work work(const nb::dict& arrays) {
@@ -92,6 +105,10 @@ Work work(const nb::dict& arrays) {
   fill(w.connection, arrays, "connection");
   fill(w.wait_offsets, arrays, "wait_offsets");
   fill(w.waits, arrays, "waits");
+  fill(w.before, arrays, "before");
+  fill(w.next_known, arrays, "next_known");
+  fill(w.known, arrays, "known");
+  w.known_times = known_times(arrays);
   return w;
 }
 
@@ -425,6 +442,24 @@ OutArray<std::int64_t> queue_peaks(const Simulation& sim) {
   return handed_over(record == nullptr ? std::vector<std::int64_t>{} : record->peak_bytes);
 }
 
+OutArray<std::int64_t> link_bytes(const Simulation& sim) {
+  std::vector<std::int64_t> bytes;
+  const Network& network = sim.network();
+  for (std::uint32_t link = 0; link < network.ports.size(); ++link) {
+    bytes.push_back(network.carried_bytes(link));
+  }
+  return handed_over(std::move(bytes));
+}
+
+/// One number of every port.
+template <typename Field>
+auto of_ports(const Simulation& sim, Field field) {
+  const auto& ports = sim.network().ports;
+  std::vector<std::decay_t<std::invoke_result_t<Field, const Port&>>> values(ports.size());
+  std::transform(ports.begin(), ports.end(), values.begin(), field);
+  return handed_over(std::move(values));
+}
+
 nb::bytes snapshot(Simulation& sim) {
   const auto state = sim.snapshot();
   return nb::bytes(state.data(), state.size());
@@ -432,6 +467,19 @@ nb::bytes snapshot(Simulation& sim) {
 
 void restore(Simulation& sim, const nb::bytes& state) {
   sim.restore({static_cast<const std::byte*>(state.data()), state.size()});
+}
+
+std::uint64_t num_draws(const Simulation& sim) {
+  std::uint64_t total = 0;
+  for (const Random& random : sim.network().randoms) {
+    total += random.draws();
+  }
+  return total;
+}
+
+int settle(Simulation& sim, std::int64_t until_ps) {
+  const nb::gil_scoped_release unlocked;
+  return static_cast<int>(sim.settle(until_ps));
 }
 
 int run(Simulation& sim, std::int64_t until_ps, std::uint64_t max_events) {
@@ -459,10 +507,16 @@ void register_packet(nb::module_& m) {
            nb::arg("until_ps"),
            nb::arg("max_events"),
            "Go on; 0: there is more, 1: done, 2: stuck, 3: deadlock.")
+      .def("settle",
+           &settle,
+           nb::arg("until_ps"),
+           "Go on to that time although all is done; 1: it is there, 3: deadlock.")
+      .def("num_looks", [](const Simulation& sim) { return sim.network().counters.looks; })
       .def("now_ps", [](const Simulation& sim) { return sim.network().now; })
       .def("unfinished", [](const Simulation& sim) { return sim.progress().unfinished(); })
       .def("rate_bps", &Simulation::rate_bps, nb::arg("transfer"))
-      .def("num_draws", [](const Simulation& sim) { return sim.network().random.draws(); })
+      .def("slowed", [](const Simulation& sim) { return handed_over(sim.progress().slowed); })
+      .def("num_draws", &num_draws)
       .def("transfers", &transfers)
       .def("pauses", &pauses)
       .def("trace", &trace)
@@ -470,14 +524,14 @@ void register_packet(nb::module_& m) {
       .def("counters", &counters)
       .def("timing_counters", &timing_counters)
       .def("queue_peaks", &queue_peaks)
-      .def("link_bytes",
+      .def("link_bytes", &link_bytes)
+      .def("waiting_bytes",
            [](const Simulation& sim) {
-             std::vector<std::int64_t> bytes;
-             const Network& network = sim.network();
-             for (std::uint32_t link = 0; link < network.ports.size(); ++link) {
-               bytes.push_back(network.carried_bytes(link));
-             }
-             return handed_over(std::move(bytes));
+             return of_ports(sim, [](const Port& port) { return port.waiting_bytes; });
+           })
+      .def("paused_lanes",
+           [](const Simulation& sim) {
+             return of_ports(sim, [](const Port& port) { return port.paused; });
            })
       .def("deadlock", [](const Simulation& sim) { return handed_over(sim.network().deadlock); })
       .def("snapshot", &snapshot)

@@ -66,10 +66,10 @@ EndpointsPtr make_endpoints(Network& network) {
   if (transport.pulls) {
     check_pulls(config.congestion_control);
   }
-  return transport.make(
-      network,
-      cc::make_controllers(
-          config.congestion_control, Parameters(config.cc_parameters), config.work.source.size()));
+  return transport.make(network,
+                        cc::make_controllers(config.congestion_control,
+                                             Parameters(config.cc_parameters),
+                                             config.work.num_transfers()));
 }
 
 }  // namespace netloom::packet

@@ -99,19 +99,19 @@ void EventQueue::sort_day_into_today(const Day& day) {
       today_[hour_end_[hour_of(event)]++] = event;
     }
   });
-  sort_hours(begin, num_hours);
+  // Hours follow one another: what is out of order is so within its hour.
+  for (std::size_t at = begin + 1; at < end_; ++at) {
+    if (Before()(today_[at], today_[at - 1])) {
+      const std::size_t hour = hour_of(today_[at]);
+      at = sort_hour(hour == 0 ? begin : hour_end_[hour - 1], hour_end_[hour]);
+    }
+  }
 }
 
-void EventQueue::sort_hours(std::size_t begin, std::size_t num_hours) {
-  for (std::size_t hour = 0; hour < num_hours; ++hour) {
-    const std::size_t end = hour_end_[hour];
-    const auto events = std::span(today_).subspan(begin, end - begin);
-    if (!std::ranges::is_sorted(events, Before())) {  // often all at one time
-      std::ranges::sort(events, Before());
-      compared_ += events.size();
-    }
-    begin = end;
-  }
+std::size_t EventQueue::sort_hour(std::size_t begin, std::size_t end) {
+  std::ranges::sort(std::span(today_).subspan(begin, end - begin), Before());
+  compared_ += end - begin;
+  return end;
 }
 
 void EventQueue::append_day(const Day& day, std::vector<Event>& to) const {

@@ -11,12 +11,6 @@ namespace netloom::packet {
 
 namespace {
 
-constexpr std::uint32_t kBlockBytes = 64;  // InfiniBand's unit of credit
-
-constexpr std::uint32_t blocks(std::uint32_t bytes) {
-  return (bytes + kBlockBytes - 1) / kBlockBytes;
-}
-
 constexpr std::size_t kReserved = std::size_t{1} << 22U;  // packets: 256 MiB of address space
 
 std::size_t num_data_packets(const Config& config) {
@@ -27,16 +21,28 @@ std::size_t num_data_packets(const Config& config) {
   return total;
 }
 
+/// The seed's stream and, seeded by what that would draw, one for each further component.
+std::vector<Random> streams_of(const Config& config) {
+  const auto& component = config.topology.component;
+  std::vector<Random> streams{Random(config.seed)};
+  Random seeds(config.seed);
+  const std::uint32_t last = component.empty() ? 0 : std::ranges::max(component);
+  while (streams.size() <= last) {
+    streams.emplace_back(seeds());
+  }
+  return streams;
+}
+
 }  // namespace
 
 Network::Network(const Config& given)
     : config(given),
-      random(given.seed),
+      randoms(streams_of(given)),
       num_lanes(given.num_lanes),
       sample_every_(given.watch.every_ps),
       gap_bytes_(given.hosts.gap_bytes),
-      full_blocks_(blocks(std::max(given.hosts.payload_bytes + given.hosts.header_bytes,
-                                   given.credit.packet_bytes))),
+      full_blocks_(credit_blocks(std::max(given.hosts.payload_bytes + given.hosts.header_bytes,
+                                          given.credit.packet_bytes))),
       cut_through_(given.switches.cut_through),
       max_trace_(given.watch.max_trace) {
   make_ports();
@@ -67,8 +73,9 @@ void Network::make_ports() {
     arbiters.resize(ports.size());
   }
   if (config.credit.blocks != 0) {
-    const std::int64_t first = std::min(config.credit.blocks, config.credit.most_blocks);
-    credits.assign(queues.size(), {.left = first, .advertised = first, .grants = {}});
+    const auto first =
+        static_cast<std::int32_t>(std::min(config.credit.blocks, config.credit.most_blocks));
+    credits.assign(queues.size(), {.left = first, .ahead = first, .grants = {}});
   }
 }
 
@@ -130,14 +137,14 @@ bool Network::loses(std::uint32_t link, const Packet& packet) {
   }
   if (loss.of_bits) {
     const std::uint64_t bits = std::uint64_t{packet.size_bytes} * 8;
-    return random.uniform() < 1.0 - cc::power(1.0 - loss.probability, bits);
+    return random_at(link).uniform() < 1.0 - cc::power(1.0 - loss.probability, bits);
   }
   if (loss.burst <= 1.0) {
-    return random.uniform() < loss.probability;
+    return random_at(link).uniform() < loss.probability;
   }
   // Gilbert (BSTJ 1960): bursts of mean length `burst`, and the stated share of packets in them.
   const double begin = loss.probability / (loss.burst * (1.0 - loss.probability));
-  loss.losing = random.uniform() < (loss.losing ? 1.0 - 1.0 / loss.burst : begin);
+  loss.losing = random_at(link).uniform() < (loss.losing ? 1.0 - 1.0 / loss.burst : begin);
   return loss.losing;
 }
 
@@ -204,64 +211,38 @@ std::uint64_t Network::pause_ps() const {
   return total;
 }
 
-void Network::spend(std::uint32_t link, const Packet& packet) {
-  Credit& credit = settled(link, packet.lane);
-  credit.left -= blocks(packet.size_bytes);
-  if (std::cmp_less(credit.left, full_blocks_)) {
-    ports[link].paused |= static_cast<std::uint16_t>(1U << packet.lane);
-    ++counters.credit_stalls;
-    await_credit(link, packet.lane);
-  }
+void Network::stall(std::uint32_t link, std::uint8_t lane) {
+  ports[link].paused |= static_cast<std::uint16_t>(1U << lane);
+  ++counters.credit_stalls;
+  await_credit(link, lane);
 }
 
 void Network::await_credit(std::uint32_t link, std::uint8_t lane) {
   Credit& credit = credits[link * num_lanes + lane];
-  const auto arrival = grants_.arrival_of(credit.grants, std::int64_t{full_blocks_} - credit.left);
+  const auto arrival = grants_.arrival_of(credit.grants, full_blocks_ - credit.left);
   if (arrival && arrival->order != credit.grants.awaited) {
     credit.grants.awaited = arrival->order;
     events.push_reserved(arrival->at, arrival->order, link, lane);
   }
 }
 
-void Network::enter_credit(std::uint32_t link, const Packet& packet) {
-  Credit& credit = credits[link * num_lanes + packet.lane];
-  credit.received += blocks(packet.size_bytes);
-  credit.occupied += blocks(packet.size_bytes);
-  advertise(link, packet.lane, now);
-}
-
-void Network::leave_credit(std::uint32_t link,
-                           std::uint8_t lane,
-                           std::uint32_t size_bytes,
-                           Time when) {
-  credits[link * num_lanes + lane].occupied -= blocks(size_bytes);
-  advertise(link, lane, when);
-}
-
-void Network::advertise(std::uint32_t link, std::uint8_t lane, Time when) {
+void Network::grant(std::uint32_t link, std::uint8_t lane, std::int32_t ahead, Time when) {
   const CreditSettings& set = config.credit;
   Credit& credit = credits[link * num_lanes + lane];
-  const std::int64_t room = std::int64_t{set.blocks} - credit.occupied;
-  const std::int64_t limit = credit.received + std::min(room, std::int64_t{set.most_blocks});
-  const std::int64_t news = limit - credit.advertised;
-  if (news < std::int64_t{set.update_blocks}) {
-    return;
-  }
-  credit.advertised = limit;
+  const auto news = static_cast<std::uint32_t>(ahead - credit.ahead);
+  credit.ahead = ahead;
   ++counters.credit_updates;
   const Time there =
       set.frame_bytes != 0 ? send_frame(link ^ 1U, set.frame_bytes) : now + delay_ps_[link ^ 1U];
   const std::uint64_t place = events.reserve(Kind::kCredit);
-  grants_.add(credit.grants,
-              {.at = there + (when - now), .order = place},
-              static_cast<std::uint32_t>(news));
+  grants_.add(credit.grants, {.at = there + (when - now), .order = place}, news);
   if (((ports[link].paused >> lane) & 1U) != 0) {
     await_credit(link, lane);
   }
 }
 
 void Network::end_stall(std::uint32_t link, std::uint8_t lane) {
-  if (std::cmp_greater_equal(settled(link, lane).left, full_blocks_)) {
+  if (settled(link, lane).left >= full_blocks_) {
     ports[link].paused &= static_cast<std::uint16_t>(~(1U << lane));
   }
 }

@@ -1,6 +1,7 @@
 #include "netloom/packet/simulation.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "netloom/packet/host/progress.hpp"
@@ -34,8 +35,20 @@ Simulation::~Simulation() = default;
 
 Status Simulation::run(Time until, std::uint64_t max_events) {
   const Progress& progress = endpoints_->progress();
+  return go_on(until, max_events, [&progress] { return progress.unfinished() == 0; });
+}
+
+Status Simulation::settle(Time until) {
+  constexpr auto kAll = std::numeric_limits<std::uint64_t>::max() / 2;
+  const Status status = go_on(until, kAll, [] { return false; });
+  net_.now = std::max(net_.now, until);  // nothing may be left to do
+  return status == Status::kDeadlock ? status : Status::kDone;
+}
+
+template <class IsOver>
+Status Simulation::go_on(Time until, std::uint64_t max_events, IsOver is_over) {
   const std::uint64_t last = net_.counters.events + max_events;
-  while (progress.unfinished() != 0) {
+  while (!is_over()) {
     if (net_.counters.events >= last) {
       return Status::kRunning;
     }
@@ -159,6 +172,7 @@ void Simulation::dispatch(const Event& event) {
       fail(config_.faults[event.subject]);
       break;
     case Kind::kSample:
+      ++net_.counters.looks;
       net_.events.push(net_.sample(), Kind::kSample, 0);
       break;
     case Kind::kDeadlock:
@@ -290,6 +304,7 @@ void Simulation::fail(const Fault& fault) {
 }
 
 void Simulation::look_for_deadlock() {
+  ++net_.counters.looks;
   if (net_.deadlock.empty()) {
     net_.deadlock = circle_of_waiting_links(net_, config_.watch.deadlock_every_ps);
     net_.counters.deadlocks += net_.deadlock.empty() ? 0U : 1U;

@@ -3,39 +3,34 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netloom.app.cases import import_case
 from netloom.engines.memory import available_bytes
 from netloom.errors import SpecError
-from netloom.formats.infiniband.forwarding import read_routes
-from netloom.formats.simulators.ns3 import write_fct
-from netloom.formats.simulators.ns3_settings import (
-    HEADER_BYTES,
-    case_notes,
-    in_turn,
-    packet_settings,
-)
 from netloom.parts.load import load_catalog
 from netloom.study.inputs import catalog_of
 from netloom.study.simulate.choices import Choices
 from netloom.study.simulate.memory import need_of
-from netloom.study.simulate.packet import PacketRunner
 from netloom.study.simulate.run import SimulationCase, case_of, run_case, runner_on, traced
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from netloom.engines.base import Engine
+    from netloom.engines.packet.states import StateStore
     from netloom.formats.simulators.case import ImportedCase
     from netloom.parts.load import Catalog
     from netloom.results.progress import OnProgress
+    from netloom.results.state_file import StateFile
     from netloom.spec.scenario import Scenario
     from netloom.study.simulate.run import EngineName
     from netloom.study.simulate.runner import SimulationRunner
@@ -47,6 +42,7 @@ __all__ = [
     "StepOptions",
     "fct_text",
     "prepare",
+    "resumed",
     "run_told",
     "simulate",
     "stragglers_of",
@@ -93,11 +89,13 @@ class StepOptions:
         stragglers: GPUs whose computation takes this many times as long.
         folds: Whether one of equal components is run for all of them.
         skips: Whether, then, messages that meet no other take their time alone.
+        states: Where runs are kept, and gone on with if they were stopped.
     """
 
     stragglers: Mapping[int, float] = field(default_factory=dict)
     folds: bool = True
     skips: bool = True
+    states: StateStore | None = None
 
 
 def simulate(  # noqa: PLR0913  (a facade: what the command line takes)
@@ -138,7 +136,8 @@ def simulate(  # noqa: PLR0913  (a facade: what the command line takes)
         until_s: Stop here, with the results so far; default: where *config* says.
         trace: Keep the first departures of packets, this many.
         step: Run one whole optimizer step of the scenario's job, and how.
-        workers: Seeds to run at a time.
+        workers: Threads: for seeds and, where there are fewer of these, for components of a packet
+            run that share nothing. Results are the same whatever their number.
         on_progress: Told how much of a run's payload has arrived, in thousandths, and 1000; an
             answer that is true stops the run.
 
@@ -249,7 +248,7 @@ def prepare(  # noqa: PLR0913
         catalog or catalog_of(asked),
         engine=name,
         choices=choices,
-        routes=None if routes is None else read_routes(routes),
+        routes=_routes(routes),
     )
     return PreparedCase(case=case)
 
@@ -272,11 +271,39 @@ def _of_step(
         scenario,
         catalog,
         choices=choices,
-        routes=None if routes is None else read_routes(routes),
+        routes=_routes(routes),
         stragglers=step.stragglers,
         folds=step.folds,
         skips=step.skips,
+        states=step.states,
     )
+
+
+def _routes(path: Path | None) -> Mapping[str, Mapping[str, int]] | None:
+    if path is None:
+        return None
+    from netloom.formats.infiniband.forwarding import read_routes  # noqa: PLC0415  (rarely asked)
+
+    return read_routes(path)
+
+
+@contextmanager
+def resumed(path: Path | None, *, step: bool) -> Iterator[StateFile | None]:
+    """Give the file that runs of a step are kept in, if one is named.
+
+    Raises:
+        SpecError: there is no step.
+        OutputError: the file cannot be used.
+    """
+    if path is None:
+        yield None
+        return
+    if not step:
+        raise SpecError(key="resume", what="only a step is kept", remedy="give --step as well")
+    from netloom.results.state_file import StateFile  # noqa: PLC0415  (rarely asked)
+
+    with StateFile(path, version=version("netloom"), clock=perf_counter) as states:
+        yield states
 
 
 def stragglers_of(texts: Sequence[str], *, step: bool = True) -> dict[int, float]:
@@ -302,15 +329,18 @@ def stragglers_of(texts: Sequence[str], *, step: bool = True) -> dict[int, float
 
 
 def workers_for(case: SimulationCase, seeds: Sequence[int]) -> tuple[int, bool]:
-    """Return how many seeds run at a time, and whether memory has room for fewer than cores."""
-    cores = min(os.cpu_count() or 1, len(seeds))
+    """Return how many threads to run on, and whether memory has room for fewer seeds than cores."""
+    cores = os.cpu_count() or 1
     need = need_of(case.runner, case.traffic(seeds[0]))
     fit = need.most_workers(available_bytes(), num_runs=len(seeds))
-    return min(cores, max(fit, 1)), 0 < fit < cores
+    is_short = 0 < fit < min(cores, len(seeds))
+    return fit if is_short else cores if fit else 1, is_short
 
 
 def fct_text(found: Simulation, node: NDArray[np.int64] | None = None) -> str:
     """Return completion times in the columns of HPCC's ``fct.txt``; vertices are called *node*."""
+    from netloom.formats.simulators.ns3 import write_fct  # noqa: PLC0415  (rarely asked)
+
     run = found.first
     return write_fct(
         run.transfers,
@@ -335,6 +365,8 @@ def _of_files(
     choices: Choices,
 ) -> PreparedCase:
     """Return a case from files; an HPCC configuration takes the technology's place."""
+    from netloom.app.cases import import_case  # noqa: PLC0415  (of files alone)
+
     brought = import_case(files.topology, files.flows, files.config)
     part = (catalog or load_catalog()).technology(technology or "rocev2-400g")
     if brought.config is None:
@@ -374,15 +406,18 @@ def _check_configured(engine: str, technology: str, choices: Choices) -> None:
 
 def _configured(brought: ImportedCase) -> tuple[SimulationRunner, tuple[str, ...]]:
     """Return what runs packets as an HPCC configuration says, and what to know of it."""
+    from netloom.formats.simulators import ns3_settings as ns3  # noqa: PLC0415  (of files alone)
+    from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
+
     assert brought.config is not None
-    settings = in_turn(packet_settings(brought.config, brought.wiring), brought.transfers)
+    settings = ns3.in_turn(ns3.packet_settings(brought.config, brought.wiring), brought.transfers)
     runner = PacketRunner(
         wiring=brought.wiring,
         settings=settings,
         faults=brought.faults,
-        hpcc_header_bytes=HEADER_BYTES,
+        hpcc_header_bytes=ns3.HEADER_BYTES,
     )
-    return runner, tuple(case_notes(brought.config, brought.wiring, brought.transfers))
+    return runner, tuple(ns3.case_notes(brought.config, brought.wiring, brought.transfers))
 
 
 def _with_queues(
@@ -391,6 +426,8 @@ def _with_queues(
     """Bound the switches' queues as files say, and say where that is not possible."""
     if not queue_bytes:
         return runner, ()
+    from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
+
     bounded = runner.with_queues(queue_bytes) if isinstance(runner, PacketRunner) else None
     if bounded is None:
         return runner, ("queue sizes of the .topo file are not used: nothing is dropped here",)

@@ -33,6 +33,8 @@ class Delivery:
         partial: Whether the run was stopped before its end.
         stuck: Why it stopped by itself before its end: links that wait for one another in a circle
             (the table ``deadlock`` names them), or nothing that arrived any more.
+        num_components: Sets of transfers that share nothing; each draws its own random numbers.
+        num_parts: Simulations that these were run in, side by side.
         num_draws: Random numbers that the run took, beside those it was set up with.
         simulated_share: Of the payload, what was moved: equal parts of a run may stand for one
             another.
@@ -48,6 +50,8 @@ class Delivery:
     tables: Mapping[str, Columns] = field(default_factory=dict)
     partial: bool = False
     stuck: Literal["", "deadlock", "silence"] = ""
+    num_components: int = 1
+    num_parts: int = 1
     num_draws: int = 0
     simulated_share: float = 1.0
     notes: tuple[str, ...] = ()

@@ -43,10 +43,11 @@ def rails(
             cables.append((host * num_rails + rail, leaf[rail * leaves + half]))
     first_spine = ends + len(leaf)
     cables += [(one, first_spine + spine) for one in leaf for spine in range(num_spines)]
-    return _wired(ends, cables, slow_link)
+    return wired(ends, cables, slow_link)
 
 
-def _wired(ends: int, cables: list[tuple[int, int]], slow_link: int) -> PacketTopology:
+def wired(ends: int, cables: list[tuple[int, int]], slow_link: int = -1) -> PacketTopology:
+    """Return endpoints and switches joined by *cables*, with every shortest way to choose from."""
     vertices = max(max(pair) for pair in cables) + 1
     source = np.array([v for a, b in cables for v in (a, b)], dtype=np.int32)
     target = np.array([v for a, b in cables for v in (b, a)], dtype=np.int32)

@@ -123,6 +123,28 @@ def test_a_straggler_holds_up_all_by_what_it_computes_longer() -> None:
     assert "straggler" in next(p.why for p in step.phases if p.name == "compute")
 
 
+def test_a_ring_of_context_goes_hop_by_hop_behind_computation() -> None:
+    # 16 layers, 4 micro-batches a replica, both ways; a hop of 256 KiB takes a tenth of its layer.
+    found = run(job(parallel={"tensor": 8, "context": 2, "data": 2, "zero": 1}))
+    step = found.first.step
+    assert step is not None
+    row = next(row for row in found.by_job() if row["job"] == "context send-recv")
+    assert row["flows"] == row["flows_finished"] >= 2 * 16 * 4 * 32
+    context = next(phase for phase in step.phases if phase.name == "exposed_context")
+    assert context.packets_s < 0.1 * context.predicted_s
+    assert "library" in context.why
+    full = run(job(parallel={"tensor": 8, "context": 2, "data": 2, "zero": 1}), folds=False)
+    assert full.first.step == step
+
+
+def test_a_ring_of_context_over_a_slow_link_is_waited_for() -> None:
+    # At 4 Gb/s a hop takes 0.5 ms, a layer's computation about 0.1 ms.
+    parallel = {"tensor": 8, "context": 4}
+    fault = {"kind": "slow", "part": "gpu:3", "rate": "4Gbps"}
+    slow = phases(run(job(parallel=parallel, faults=[fault])))
+    assert slow["exposed_context"][1] > 10 * slow["compute"][1] / 32
+
+
 def test_a_slow_link_exposes_what_it_carries(plain: Simulation) -> None:
     fault = {"kind": "slow", "part": "gpu:3", "rate": "40Gbps"}
     slow = run(job(faults=[fault]))

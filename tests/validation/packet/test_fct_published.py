@@ -62,7 +62,7 @@ def test_a_published_number_that_takes_longer_is_met(case: FctCase) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("scheme", ["HPCC-INT", "DCTCP"])
+@pytest.mark.parametrize("scheme", ["HPCC-INT", pytest.param("DCTCP", marks=pytest.mark.long)])
 def test_half_of_the_flows_finish_as_soon_as_published(scheme: str) -> None:
     # A third of the suite's simulated time; tenths with fewer than 50 flows are not inside.
     published = curves_of(shipped_points())

@@ -33,23 +33,47 @@ struct Topology {
   /// as the most that one has.
   std::vector<std::uint32_t> digit;
   std::vector<std::uint32_t> number;
+  std::vector<std::uint32_t> component;  ///< Of each link: each draws its own; empty: all are one.
+};
+
+/// How long a message takes that has its way to itself.
+struct KnownTime {
+  Time busy_ps = 0;    ///< For which it keeps its connection from the next.
+  Time flight_ps = 0;  ///< What it takes longer to arrive.
 };
 
 /// What is to be moved, and after what.
+///
+/// Rows are transfers, which are moved packet by packet, and behind them what takes a time that is
+/// known: computations, and messages that meet no other.
 struct Work {
+  // Of each transfer.
   std::vector<std::int32_t> source;
   std::vector<std::int32_t> target;
   std::vector<std::int64_t> size_bytes;
-  std::vector<Time> start_ps;
-  std::vector<Time> delay_ps;
   std::vector<std::uint16_t> entropy;
   std::vector<std::uint8_t> lane;   ///< 1 and up; 0 is for control.
   std::vector<std::uint8_t> local;  ///< Stays on scale-up links: no NIC, no host software.
   std::vector<std::uint16_t> turn;  ///< Of several ports at an end, the one that it takes, counted
                                     ///< round; empty where no endpoint has several.
   std::vector<std::uint32_t> connection;  ///< Whose messages go in order; empty: none is shared.
+  // Of each row.
+  std::vector<Time> start_ps;
+  std::vector<Time> delay_ps;
   std::vector<std::int64_t> wait_offsets;
   std::vector<std::int32_t> waits;
+  std::vector<std::uint32_t> before;  ///< The row of known time that its connection sends first, or
+                                      ///< `kNone`; empty: there is none.
+  /// Of each transfer: the row of known time that its connection sends next, or `kNone`; empty:
+  /// none has one.
+  std::vector<std::uint32_t> next_known;
+  // Of each row behind the transfers.
+  std::vector<std::uint32_t> known;  ///< Which of `known_times` it takes; empty: no time at all.
+  std::vector<KnownTime> known_times;
+
+  [[nodiscard]] std::size_t num_transfers() const { return source.size(); }
+
+  [[nodiscard]] std::size_t num_rows() const { return start_ps.size(); }
 };
 
 /// A turn of virtual lane arbitration.
@@ -287,8 +311,9 @@ struct Config {
   std::uint32_t num_lanes = 2;
 
   /// Ports and packets up to this are left to the caches; of more, what is needed soon is fetched
-  /// ahead, which changes no result. On fat trees that paid from about 10 MB on (32 MiB of L3).
-  std::size_t cache_bytes = std::size_t{1} << 23U;
+  /// ahead, which changes no result. On fat trees that paid from about 10 MB on where 32 MiB of L3
+  /// were the run's alone, and at 7 MB where others used them too (docs/models/packet.md).
+  std::size_t cache_bytes = std::size_t{1} << 22U;
 };
 
 }  // namespace netloom::packet

@@ -220,7 +220,8 @@ class EventQueue {
   void append_day(const Day& day, std::vector<Event>& to) const;
   void sort_day_into_today(const Day& day);
   void sort_block_into_today(std::span<const Event> events);
-  void sort_hours(std::size_t begin, std::size_t num_hours);
+  /// Sorts events of today, and returns `end`.
+  std::size_t sort_hour(std::size_t begin, std::size_t end);
 
   /// Gives the blocks of a day back.
   void clear(Day& day);

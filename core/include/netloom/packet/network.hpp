@@ -69,14 +69,22 @@ struct Queue {
 /// InfiniBand flow control of one lane of a link, in blocks of 64 bytes.
 ///
 /// The receiver's limit is what it has received and min(free, most): InfiniBand vol. 1, section
-/// 7.9.4 (recalled), with counters that do not wrap.
-struct Credit {
-  std::int64_t left = 0;        ///< Sender: may still be sent, as of the last look.
-  std::int64_t received = 0;    ///< Receiver: all that came.
-  std::int64_t occupied = 0;    ///< Receiver: not yet forwarded.
-  std::int64_t advertised = 0;  ///< Receiver: the limit the sender was told.
-  GrantList grants;             ///< On their way to the sender, or not yet looked at.
+/// 7.9.4 (recalled). Only its distance from what has come is kept, so that an account is half a
+/// line of memory.
+struct alignas(32) Credit {
+  std::int32_t left = 0;      ///< Sender: may still be sent, as of the last look.
+  std::int32_t occupied = 0;  ///< Receiver: not yet forwarded.
+  std::int32_t ahead = 0;     ///< Receiver: the limit the sender was told, less all that came.
+  GrantList grants;           ///< On their way to the sender, or not yet looked at.
 };
+
+static_assert(sizeof(Credit) == 32);
+
+/// What bytes take of InfiniBand's credit.
+constexpr std::int32_t credit_blocks(std::uint32_t bytes) {
+  constexpr std::uint32_t kBlockBytes = 64;
+  return static_cast<std::int32_t>((bytes + kBlockBytes - 1) / kBlockBytes);
+}
 
 /// Where virtual lane arbitration of a port stands.
 struct Arbiter {
@@ -116,6 +124,18 @@ class Network {
     const auto goal = static_cast<std::uint32_t>(t.goal[endpoint]);
     fetch_line(&t.choices[vertex * std::size_t{t.num_goals} + goal]);
     fetch_line(&attachments_[endpoint]);
+  }
+
+  /// Whether `endpoint` hangs on `vertex`, and on no other before it.
+  [[nodiscard]] bool is_beside(std::uint32_t vertex, std::uint32_t endpoint) const {
+    return attachments_[endpoint].vertex == vertex;
+  }
+
+  /// Fetches the account of a lane's credit, where there is one.
+  void expect_credit(std::uint32_t link, std::uint8_t lane) const {
+    if (!credits.empty()) {
+      fetch_line(&credits[link * num_lanes + lane]);
+    }
   }
 
   /// Fetches the packet that the next one sent over `link` will follow.
@@ -252,15 +272,31 @@ class Network {
   }
 
   /// Credits: a packet has come over `link`; its room is free again once `leave_credit` says so.
-  void enter_credit(std::uint32_t link, const Packet& packet);
-  void leave_credit(std::uint32_t link, std::uint8_t lane, std::uint32_t size_bytes, Time when);
+  void enter_credit(std::uint32_t link, const Packet& packet) {
+    Credit& credit = credits[link * num_lanes + packet.lane];
+    const std::int32_t came = credit_blocks(packet.size_bytes);
+    credit.occupied += came;
+    credit.ahead -= came;
+    advertise(link, packet.lane, now);
+  }
+
+  void leave_credit(std::uint32_t link, std::uint8_t lane, std::uint32_t size_bytes, Time when) {
+    credits[link * num_lanes + lane].occupied -= credit_blocks(size_bytes);
+    advertise(link, lane, when);
+  }
 
   /// Lets a lane that lacked credit go on if enough has come.
   void end_stall(std::uint32_t link, std::uint8_t lane);
 
   /// Whether the lane could send another full packet behind the one that it sends now.
   [[nodiscard]] bool has_credit_for_more(std::uint32_t link, std::uint8_t lane) {
-    return credits.empty() || settled(link, lane).left >= 2 * std::int64_t{full_blocks_};
+    return credits.empty() || settled(link, lane).left >= 2 * full_blocks_;
+  }
+
+  /// What is drawn at a link: its component's own, so that no component changes another's.
+  [[nodiscard]] Random& random_at(std::uint32_t link) {
+    const auto& component = config.topology.component;
+    return component.empty() ? randoms.front() : randoms[component[link]];
   }
 
   /// Whether the link loses this packet: it was cut meanwhile, or corrupts it.
@@ -294,13 +330,13 @@ class Network {
   std::uint64_t order = 0;  ///< That of the event which happens now.
   EventQueue events;
   PacketPool pool;
-  Random random;
+  std::vector<Random> randoms;  ///< A stream for each component of the run, the seed's own first.
   std::uint32_t num_lanes;
   Large<Port> ports;
   Large<Queue> queues;
   InputTurns turns;  ///< Where ports serve their inputs in turn.
   Large<Hop> telemetry;
-  std::vector<Credit> credits;    ///< Of each link and lane, where credits rule.
+  Large<Credit> credits;          ///< Of each link and lane, where credits rule.
   std::vector<Arbiter> arbiters;  ///< Of each link, where lanes are arbitrated.
   Counters counters;
   std::vector<PauseRecord> pauses;
@@ -359,9 +395,29 @@ class Network {
     return credit;
   }
 
-  void spend(std::uint32_t link, const Packet& packet);
+  void spend(std::uint32_t link, const Packet& packet) {
+    Credit& credit = settled(link, packet.lane);
+    credit.left -= credit_blocks(packet.size_bytes);
+    if (credit.left < full_blocks_) [[unlikely]] {
+      stall(link, packet.lane);
+    }
+  }
+
+  /// Tells the sender how far it may go, if that is worth an update.
+  void advertise(std::uint32_t link, std::uint8_t lane, Time when) {
+    const CreditSettings& set = config.credit;
+    const Credit& credit = credits[link * num_lanes + lane];
+    const std::int64_t room = std::int64_t{set.blocks} - credit.occupied;
+    const std::int64_t most = set.most_blocks;
+    const std::int64_t ahead = room < most ? room : most;
+    if (ahead - credit.ahead >= std::int64_t{set.update_blocks}) {
+      grant(link, lane, static_cast<std::int32_t>(ahead), when);
+    }
+  }
+
+  void stall(std::uint32_t link, std::uint8_t lane);
+  void grant(std::uint32_t link, std::uint8_t lane, std::int32_t ahead, Time when);
   void await_credit(std::uint32_t link, std::uint8_t lane);
-  void advertise(std::uint32_t link, std::uint8_t lane, Time when);
   void make_ports();
   void make_attachments();
   void record_departure(std::uint32_t link, const Packet& packet);
@@ -378,7 +434,7 @@ class Network {
   std::vector<Index> open_pause_;   ///< Its record.
   Time sample_every_;               ///< Grows with the run, so that samples stay few.
   std::uint32_t gap_bytes_;
-  std::uint32_t full_blocks_;  ///< Credit that the largest packet needs.
+  std::int32_t full_blocks_;  ///< Credit that the largest packet needs.
   bool cut_through_;
   std::uint64_t max_trace_;
 };
@@ -387,7 +443,7 @@ template <class Archive>
 void Network::visit(Archive& archive) {
   archive(now);
   pool.visit(archive);
-  archive(random);
+  archive(randoms);
   archive(ports);
   archive(queues);
   turns.visit(archive);

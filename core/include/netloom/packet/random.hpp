@@ -8,7 +8,7 @@ namespace netloom::packet {
 /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 class Random {
  public:
-  explicit Random(std::uint64_t seed)
+  explicit Random(std::uint64_t seed = 0)
       : seed_(seed), state_(seed) {}
 
   std::uint64_t operator()() {

@@ -10,6 +10,7 @@ namespace netloom::packet {
 /// Totals of a run.
 struct Counters {
   std::uint64_t events = 0;
+  std::uint64_t looks = 0;  ///< Of these, samples and looks for deadlocks: nothing moves by them.
   std::uint64_t link_traversals = 0;
   std::uint64_t data_packets = 0;       ///< Left a sender, retransmissions included.
   std::uint64_t delivered_packets = 0;  ///< Data that reached its endpoint, whole.

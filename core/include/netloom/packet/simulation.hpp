@@ -39,6 +39,10 @@ class Simulation {
   /// Goes on until `until`, or for about `max_events`; events at `until` still happen.
   Status run(Time until, std::uint64_t max_events);
 
+  /// Goes on until `until` although every transfer may have ended: to where another run of the same
+  /// network ends. Events at `until` still happen.
+  Status settle(Time until);
+
   /// The state as plain bytes, for `restore` of a simulation with an equal config.
   [[nodiscard]] std::vector<std::byte> snapshot();
   void restore(std::span<const std::byte> state);
@@ -54,6 +58,8 @@ class Simulation {
   [[nodiscard]] double rate_bps(std::uint32_t flow) const;
 
  private:
+  template <class IsOver>
+  Status go_on(Time until, std::uint64_t max_events, IsOver is_over);
   void dispatch(const Event& event);
   void arrive(const Event& event);
   void pause(const Event& event);

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from netloom.app.simulate import (
     CaseFiles,
@@ -17,6 +17,7 @@ from netloom.app.simulate import (
     StepOptions,
     files_of,
     prepare,
+    resumed,
     stragglers_of,
     workers_for,
 )
@@ -29,7 +30,6 @@ from netloom.cli.scenario import scenario_at
 from netloom.cli.show import show
 from netloom.errors import SpecError
 from netloom.parts.load import load_catalog
-from netloom.report.simulate.text import simulation_text
 from netloom.spec.scenario import Scenario
 from netloom.study.inputs import catalog_of
 from netloom.study.simulate.choices import Choices
@@ -37,6 +37,9 @@ from netloom.study.simulate.jitter import jittered
 from netloom.study.simulate.run import run_case, traced
 from netloom.study.simulate.simulation import Simulation
 from netloom.units import TIME, parse_quantity
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 __all__ = ["simulate"]
 
@@ -48,6 +51,7 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
     step: bool = False,
     straggler: tuple[str, ...] = (),
     full: bool = False,
+    resume: Path | None = None,
     topology: Path | None = None,
     flows: Path | None = None,
     config: Path | None = None,
@@ -80,6 +84,7 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
         step: Run one whole optimizer step of the scenario's job, beside its prediction.
         straggler: With --step, a GPU that computes longer, such as 7=1.2; may be repeated.
         full: With --step, move every packet, also of what is equal to others or alone.
+        resume: With --step, keep the run in this file, and go on where it stopped.
         topology: Instead of a scenario, a topology of htsim (.topo) or of HPCC's ns-3.
         flows: What is sent on it: htsim's .cm, or HPCC's flow file.
         config: HPCC's config.txt, for its congestion control, buffers and marking.
@@ -121,11 +126,11 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
         technology=technology,
         choices=choices,
         routes=routes,
-        step=StepOptions(stragglers=slow, folds=not full, skips=not full) if step else None,
     )
-    with _asked(scenario, files) as asked:
+    with resumed(resume, step=step) as states, _asked(scenario, files) as asked:
         catalog = load_catalog(own) if asked is None else catalog_of(asked, own)
-        prepared = asking(asked, catalog, files=files)
+        how = StepOptions(stragglers=slow, folds=not full, skips=not full, states=states)
+        prepared = asking(asked, catalog, files=files, step=how if step else None)
         prepared = _jittered(prepared, jitter or ("2us" if seeds > 1 else ""))
         stop_s = _stop_s(until, prepared)
         found = _run(prepared, stop_s=stop_s, seeds=range(seed, seed + seeds), trace=trace)
@@ -136,7 +141,12 @@ def simulate(  # noqa: PLR0913  (one option of the command each)
 
         return simulation_page(found)
 
-    code = show(found, output, lambda: simulation_text(found), page=page)
+    def text() -> RenderableType:
+        from netloom.report.simulate.text import simulation_text  # noqa: PLC0415  (rich)
+
+        return simulation_text(found)
+
+    code = show(found, output, text, page=page)
     return Exit.PARTIAL if found.partial and stop_s is None else code
 
 

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, TypeGuard, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeGuard, cast
 
 import numpy as np
 
 from netloom.engines.delivery import Delivery
 from netloom.engines.native import PacketSimulation
+from netloom.engines.packet.apart.components import components_of
+from netloom.engines.packet.apart.run import Ran, run_apart
+from netloom.engines.packet.apart.running import (
+    KeptRun,
+    Progress,
+    RunEnds,
+    made_simulation,
+    run_to_end,
+)
+from netloom.engines.packet.apart.side_by_side import SideBySide, in_order
 from netloom.engines.packet.connections import gathered, num_connections, num_parts, spread
+from netloom.engines.packet.core_rows import CoreRows
 from netloom.engines.packet.frames import LinkFrames
 from netloom.engines.packet.lower import Recording, lowered
-from netloom.errors import SpecError
+from netloom.engines.packet.states import content_key
 from netloom.workload.connections import shared_connections
 from netloom.workload.transfers import check_transfers
 
@@ -22,35 +33,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from netloom.engines.delivery import Columns
+    from netloom.engines.packet.apart.components import Components
     from netloom.engines.packet.connections import Times
+    from netloom.engines.packet.core_rows import KnownTimes
     from netloom.engines.packet.faults import PacketFault
-    from netloom.engines.packet.settings import PacketSettings, Transport
+    from netloom.engines.packet.lower import Lowered
+    from netloom.engines.packet.settings import PacketSettings
+    from netloom.engines.packet.states import StateStore
     from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.workload.transfers import Transfers
 
 __all__ = ["Progress", "run_packets"]
 
-Stuck = Literal["", "deadlock", "silence"]
-
-_CHUNK_EVENTS: Final = 500_000  # about a tenth of a second
 # As core/include/netloom/packet/packet.hpp numbers them: forms, and bits of flags.
 _FORMS: Final = ("data", "ack", "nack", "cnp", "pull", "ask", "told")
 _MARKED, _TRIMMED, _AGAIN = 1, 2, 8
-_RUNNING, _DONE, _DEADLOCK = 0, 1, 3
-_PATIENCE: Final = 1000  # timeouts without an arrival anywhere, after which no run goes on
-_MIN_TIMEOUT_PS: Final = 1_000_000_000
-_FOREVER_PS: Final = (1 << 63) - 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far a run has come."""
-
-    simulated_ps: int
-    events: int
-    link_traversals: int
-    delivered_bytes: int
-    num_unfinished: int
 
 
 def run_packets(  # noqa: PLR0913
@@ -63,6 +60,9 @@ def run_packets(  # noqa: PLR0913
     faults: Sequence[PacketFault] = (),
     watch: Recording | None = None,
     on_progress: Callable[[Progress], bool] | None = None,
+    known: KnownTimes | None = None,
+    states: StateStore | None = None,
+    num_workers: int = 1,
 ) -> Delivery:
     """Return what becomes of *transfers* on *wiring*.
 
@@ -77,50 +77,121 @@ def run_packets(  # noqa: PLR0913
         faults: What goes wrong, and when.
         watch: What to write down beside the totals.
         on_progress: Called some ten times a second; the run ends when it returns False.
+        known: Messages that are not moved, and how long they take.
+        states: Where the run is kept, and gone on with if it was stopped; not where it is filmed.
+        num_workers: Threads over which components that share nothing are spread; results are the
+            same whatever their number. A run that is traced, filmed or kept takes one.
 
     Raises:
         SpecError: a transfer, fault, parameter or watched link is wrong.
         InfeasibleError: a pair has no way, or a buffer cannot hold its headroom.
     """
     check_transfers(transfers, wiring.num_endpoints, with_computations=True)
+    components = None if known is not None else _several(wiring, transfers, settings)
+    seen = watch or Recording()
     connections = num_connections(wiring, transfers, settings)
-    flows = spread(transfers, connections, seed=seed)
+    rows = CoreRows.of(transfers, known)
+    count = num_parts(rows.transfers, connections)
     made = lowered(
         wiring,
-        flows,
+        spread(rows.transfers, connections, seed=seed),
         settings,
         seed=seed,
         faults=faults,
-        watch=watch or Recording(),
+        watch=seen,
+        num_moved=int(count[: rows.num_moved].sum()),
+        known=rows.arrays(count),
         # By the ports that transfers have: those drawn for hashing may be alike by chance.
-        connection=shared_connections(transfers, num_parts(transfers, connections)),
+        connection=shared_connections(
+            rows.transfers.first(rows.num_moved), count[: rows.num_moved]
+        ),
+        component=None if components is None else components.link.astype(np.uint32),
     )
-    try:
-        simulation = PacketSimulation(made.arrays, made.numbers, made.names, made.parameters)
-    except ValueError as error:  # a parameter that the scheme does not have
-        raise SpecError(key="parameters", what=str(error), remedy="leave it out") from error
-    begun = simulation.num_draws()
-    frames = LinkFrames(watch.frame_ps, len(wiring.link_source)) if _films(watch) else None
-    if until_ps is None:
-        silence = _Silence(_patience_ps(settings.transport, transfers), _last_ps(transfers, faults))
-        stuck = _run(simulation, _FOREVER_PS, on_progress, silence, frames)
-    else:
-        stuck = _run(simulation, until_ps, on_progress, frames=frames)
-    times = gathered(cast("Times", simulation.transfers()), transfers, connections)
-    trace = _trace(simulation, num_parts(transfers, connections))
-    found = _delivery(simulation, times, made.priorities, trace, stuck=stuck)
-    found = replace(found, num_draws=simulation.num_draws() - begun)
-    if frames is None:
+    ends = RunEnds.of(until_ps, transfers, settings, faults)
+    ran = None
+    if components is not None and num_workers > 1 and not _is_whole(seen, states):
+        component = components.transfer if rows.order is None else components.transfer[rows.order]
+        several = replace(components, transfer=np.repeat(component, count))
+        ran = run_apart(made, several, ends, on_progress, num_parts=num_workers)
+    if ran is None:
+        frames = LinkFrames(seen.frame_ps, len(wiring.link_source)) if _films(watch) else None
+        ran = _run_whole(
+            made, ends, on_progress, frames, states, has_several=components is not None
+        )
+    simulation = ran.simulation
+    times = gathered(cast("Times", simulation.transfers()), rows.transfers, connections)
+    times = {name: rows.as_given(column) for name, column in times.items()}
+    trace = _trace(simulation, rows, count)
+    found = _delivery(ran, times, made.priorities, trace)
+    if components is not None:
+        found = _of_several(found, components.count, max_pauses=seen.max_pauses)
+    if known is not None:
+        assert isinstance(simulation, PacketSimulation)
+        slowed: Columns = {"transfer": _slowed(simulation, rows, count)}
+        found = replace(found, tables={**found.tables, "slowed": slowed})
+    if ran.frames is None:
         return found
-    used = frames.table(wiring.link_rate_bps, found.link_bytes)
+    used = ran.frames.table(wiring.link_rate_bps, found.link_bytes)
     return replace(found, tables={**found.tables, "utilisation": used})
+
+
+def _several(
+    wiring: PacketTopology, transfers: Transfers, settings: PacketSettings
+) -> Components | None:
+    """Return the components of a run that has several."""
+    found = components_of(wiring, transfers, settings)
+    return found if found.count > 1 else None
+
+
+def _is_whole(watch: Recording, states: StateStore | None) -> bool:
+    """Return whether a run stays in one simulation, whose order or state is asked for."""
+    return bool(watch.max_trace or watch.frame_ps or states is not None)
+
+
+def _run_whole(
+    made: Lowered,
+    ends: RunEnds,
+    on_progress: Callable[[Progress], bool] | None,
+    frames: LinkFrames | None,
+    states: StateStore | None,
+    *,
+    has_several: bool,
+) -> Ran:
+    """Run all components in one simulation."""
+    simulation = made_simulation(made)
+    begun = simulation.num_draws()
+    kept = None
+    if states is not None and frames is None:
+        key = content_key(made.arrays, made.numbers, made.names, made.parameters, ends.asked_ps)
+        kept = KeptRun(simulation, states, key)
+        kept.go_on()
+    stuck = run_to_end(simulation, ends, on_progress, frames, kept)
+    if stuck is None and has_several:  # as others end: with all that is due in that picosecond
+        simulation.settle(simulation.now_ps())
+    if kept is not None:
+        kept.keep()
+    num_draws = simulation.num_draws() - begun
+    return Ran(simulation=simulation, stuck=stuck, num_draws=num_draws, frames=frames)
+
+
+def _of_several(found: Delivery, num_components: int, *, max_pauses: int) -> Delivery:
+    """Return what several components did, without what only one simulation of all could tell."""
+    counters = {
+        name: count for name, count in found.counters.items() if name != "most_packets_in_flight"
+    }
+    tables = dict(found.tables)
+    if "pauses" in tables:
+        tables["pauses"] = in_order(tables["pauses"], total=counters["pauses"], most=max_pauses)
+    return replace(found, num_components=num_components, counters=counters, tables=tables)
 
 
 def _films(watch: Recording | None) -> TypeGuard[Recording]:
     return watch is not None and watch.frame_ps > 0
 
 
-def _trace(simulation: PacketSimulation, count: NDArray[np.int64]) -> Columns:
+def _trace(
+    simulation: PacketSimulation | SideBySide, rows: CoreRows, count: NDArray[np.int64]
+) -> Columns:
     """Return departures with the transfer and the connection of it that each packet belongs to."""
     table = cast("Columns", simulation.trace())
     flow = table["transfer"].astype(np.int64)  # the core knows connections alone
@@ -128,12 +199,12 @@ def _trace(simulation: PacketSimulation, count: NDArray[np.int64]) -> Columns:
         return table
     flags = table["flags"].astype(np.int64)
     begin = np.cumsum(count) - count
-    transfer = np.repeat(np.arange(len(count)), count)[flow]
+    row = np.repeat(np.arange(len(count)), count)[flow]
     return {
         "when_ps": table["when_ps"],
         "link": table["link"],
-        "transfer": transfer,
-        "connection": flow - begin[transfer],
+        "transfer": row if rows.order is None else rows.order[row],
+        "connection": flow - begin[row],
         "offset": table["offset"],
         "size_bytes": table["size_bytes"],
         "form": np.array(_FORMS)[table["form"].astype(np.int64)],
@@ -143,85 +214,17 @@ def _trace(simulation: PacketSimulation, count: NDArray[np.int64]) -> Columns:
     }
 
 
-@dataclass(slots=True)
-class _Silence:
-    """How long nothing has arrived.
-
-    Attributes:
-        patience_ps: How long that may last.
-        since_ps: From when on it counts: the last arrival that was noted, or the last thing that
-            comes by itself, such as a start or the end of a fault.
-    """
-
-    patience_ps: int
-    since_ps: int
-    _arrived: tuple[int, int] = (-1, -1)
-
-    def too_long(self, simulation: PacketSimulation) -> bool:
-        """Return whether there is no hope; called now and then."""
-        now_ps, delivered = simulation.now_ps(), simulation.counters()["delivered_bytes"]
-        arrived = delivered, simulation.unfinished()  # computations end without a byte
-        if arrived != self._arrived:
-            self._arrived, self.since_ps = arrived, max(now_ps, self.since_ps)
-        return now_ps - self.since_ps > self.patience_ps
+def _slowed(
+    simulation: PacketSimulation, rows: CoreRows, count: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the transfers that congestion control slowed down, of any of their connections."""
+    row = np.repeat(np.arange(rows.num_moved), count[: rows.num_moved])
+    slowed = np.unique(row[simulation.slowed() != 0])
+    return slowed if rows.order is None else rows.order[slowed]
 
 
-def _patience_ps(host: Transport, transfers: Transfers) -> int:
-    timeout_ps = max(host.timeout_ps, _MIN_TIMEOUT_PS)
-    doubled_ps = 10 * timeout_ps << host.max_doublings
-    return _PATIENCE * timeout_ps + doubled_ps + int(transfers.delay_ps.max(initial=0))
-
-
-def _last_ps(transfers: Transfers, faults: Sequence[PacketFault]) -> int:
-    """Return when the last transfer starts or the last fault happens."""
-    last_fault_ps = max((fault.when_ps for fault in faults), default=0)
-    return max(int(transfers.start_ps.max(initial=0)), last_fault_ps)
-
-
-def _run(
-    simulation: PacketSimulation,
-    until_ps: int,
-    on_progress: Callable[[Progress], bool] | None,
-    silence: _Silence | None = None,
-    frames: LinkFrames | None = None,
-) -> Stuck | None:
-    """Run to the end, *until_ps* or a stop; return why it stopped by itself, None at its end."""
-    while True:
-        bound_ps = until_ps if frames is None else min(until_ps, frames.next_ps)
-        status = simulation.run(bound_ps, _CHUNK_EVENTS)
-        if status == _DONE:
-            return None
-        if status != _RUNNING:
-            return "deadlock" if status == _DEADLOCK else "silence"
-        if frames is not None and simulation.now_ps() >= frames.next_ps:
-            frames.take(simulation.link_bytes())
-        if simulation.now_ps() >= until_ps:
-            return ""
-        if silence is not None and silence.too_long(simulation):
-            return "silence"
-        if on_progress is not None and not on_progress(_progress(simulation)):
-            return ""
-
-
-def _progress(simulation: PacketSimulation) -> Progress:
-    counters = simulation.counters()
-    return Progress(
-        simulated_ps=simulation.now_ps(),
-        events=counters["events"],
-        link_traversals=counters["link_traversals"],
-        delivered_bytes=counters["delivered_bytes"],
-        num_unfinished=simulation.unfinished(),
-    )
-
-
-def _delivery(
-    simulation: PacketSimulation,
-    times: Times,
-    priorities: tuple[int, ...],
-    trace: Columns,
-    *,
-    stuck: Stuck | None,
-) -> Delivery:
+def _delivery(ran: Ran, times: Times, priorities: tuple[int, ...], trace: Columns) -> Delivery:
+    simulation = ran.simulation
     pauses = cast("Columns", simulation.pauses())
     pauses["priority"] = np.array((0, *priorities), dtype=np.uint8)[pauses["lane"]]
     tables: dict[str, Columns] = {
@@ -240,12 +243,15 @@ def _delivery(
         link_bytes=simulation.link_bytes(),
         counters={**simulation.counters(), **simulation.timing_counters()},
         tables={name: table for name, table in tables.items() if len(next(iter(table.values())))},
-        partial=stuck is not None,
-        stuck=stuck or "",
+        partial=ran.stuck is not None,
+        stuck=ran.stuck or "",
+        num_parts=len(simulation.parts) if isinstance(simulation, SideBySide) else 1,
+        num_draws=ran.num_draws,
+        notes=ran.notes,
     )
 
 
-def _queue_peaks(simulation: PacketSimulation, priorities: tuple[int, ...]) -> Columns:
+def _queue_peaks(simulation: PacketSimulation | SideBySide, priorities: tuple[int, ...]) -> Columns:
     """Return the most that waited for each link and priority, on the wire; empty where untimed."""
     peaks = simulation.queue_peaks()
     links = np.arange(len(peaks)) // (1 + len(priorities))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from netloom.engines.memory import available_bytes
+from netloom.engines.packet.core_rows import CoreRows
 from netloom.engines.packet.faults import fault_arrays
 from netloom.engines.packet.lanes import arbitration_arrays, lanes_of, limit_bytes
 from netloom.engines.packet.marks import NEVER_BYTES, marking
@@ -21,7 +22,6 @@ from netloom.engines.packet.vertices import own_arrays
 from netloom.errors import InfeasibleError, SpecError
 from netloom.fabric.wiring.digits import digits
 from netloom.fabric.wiring.paths import first_ways, stay_inside
-from netloom.workload.transfers import check_transfers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,8 +42,9 @@ _PAUSE_BYTES: Final = 64  # IEEE 802.1Qbb: padded to the least frame
 _CREDIT_BYTES: Final = 8  # a flow-control packet of 6 bytes in its delimiters (recalled)
 _BUFFER_AT_100G: Final = 32_000_000  # HPCC-ns3 run.py: 16 MB x bw/50
 _PS_PER_S: Final = 1e12
-# Sizes of the core's records, rounded up: both ends of a flow, a port, and the accounts of a lane.
-_TRANSFER_BYTES, _LINK_BYTES, _LANE_BYTES = 600, 96, 128
+# Sizes of the core's records, rounded up: both ends of a flow, a row of work, a port, and the
+# accounts of a lane.
+_TRANSFER_BYTES, _ROW_BYTES, _LINK_BYTES, _LANE_BYTES = 500, 100, 96, 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,19 +94,35 @@ def lowered(  # noqa: PLR0913
     seed: int,
     faults: Sequence[PacketFault],
     watch: Recording,
+    num_moved: int | None = None,
+    known: Columns | None = None,
     connection: NDArray[np.uint32] | None = None,
+    component: NDArray[np.uint32] | None = None,
 ) -> Lowered:
-    """Return everything checked and as arrays; *connection* is whose messages go in order.
+    """Return everything checked and as arrays.
+
+    Args:
+        wiring: The network.
+        transfers: Rows of work, those that are moved first.
+        settings: How everything behaves.
+        seed: Of all that is drawn.
+        faults: What goes wrong.
+        watch: What is written down.
+        num_moved: How many rows are moved; default: all.
+        known: The times of the others, as the core takes them.
+        connection: Whose messages go in order, of those that are moved; default: none is shared.
+        component: Of each link; each component draws its own numbers. Default: all are one.
 
     Raises:
         SpecError: a transfer, fault, watched link or setting is wrong.
         InfeasibleError: a pair has no way, or a buffer does not hold its own headroom.
     """
-    check_transfers(transfers, wiring.num_endpoints, with_computations=True)
+    num_moved = len(transfers) if num_moved is None else num_moved
+    rows, transfers = transfers, transfers.first(num_moved)
     _check_ways(wiring, transfers)
     also = settings.timing.priorities if settings.timing else frozenset()
-    lanes, lane = lanes_of(transfers.priority, settings.lanes, also)
-    _check_memory(wiring, transfers, num_lanes=1 + len(lanes))
+    lanes, lane = lanes_of(rows.priority, settings.lanes, also)
+    _check_memory(wiring, rows, num_moved=num_moved, num_lanes=1 + len(lanes))
     if wiring.num_links and max(watch.links, default=0) >= wiring.num_links:
         raise SpecError(
             key="watch",
@@ -115,7 +132,9 @@ def lowered(  # noqa: PLR0913
     arrays: dict[str, object] = {
         **_wiring_arrays(wiring),
         **_digit_arrays(wiring, settings),
-        **_transfer_arrays(transfers, lane),
+        **_row_arrays(rows),
+        **_transfer_arrays(transfers, lane[:num_moved]),
+        **(CoreRows(transfers=rows, num_moved=num_moved).arrays() if known is None else known),
         **port_arrays(wiring, transfers, settings),
         "local": _local(wiring, transfers),
         "connection": np.empty(0, dtype=np.uint32) if connection is None else connection,
@@ -129,6 +148,7 @@ def lowered(  # noqa: PLR0913
         "weight": _weights(settings, lanes),
         **arbitration_arrays(settings.lanes, lanes),
         **timing_arrays(wiring, transfers, settings, lanes),
+        "link_component": np.empty(0, dtype=np.uint32) if component is None else component,
         "watched_links": np.array(watch.links, dtype=np.uint32),
     }
     is_pint = _is_pint(settings)
@@ -204,16 +224,18 @@ def _check_ways(wiring: PacketTopology, transfers: Transfers) -> None:
                 )
 
 
-def _check_memory(wiring: PacketTopology, transfers: Transfers, *, num_lanes: int) -> None:
+def _check_memory(
+    wiring: PacketTopology, rows: Transfers, *, num_moved: int, num_lanes: int
+) -> None:
     """Raise when the books alone, without a packet in flight, exceed what memory is left."""
-    need = len(transfers) * _TRANSFER_BYTES + wiring.choices.nbytes
+    need = num_moved * _TRANSFER_BYTES + len(rows) * _ROW_BYTES + wiring.choices.nbytes
     need += wiring.num_links * (_LINK_BYTES + num_lanes * _LANE_BYTES)
     have = available_bytes()
     if need > have:
         raise InfeasibleError(
             key="transfers",
             what=(
-                f"{len(transfers)} of them on {wiring.num_links} links need {need >> 20} "
+                f"{len(rows)} of them on {wiring.num_links} links need {need >> 20} "
                 f"MiB before the first packet, and {have >> 20} MiB are free"
             ),
             remedy="run fewer at a time",
@@ -267,11 +289,16 @@ def _transfer_arrays(transfers: Transfers, lane: NDArray[np.uint8]) -> Columns:
         "source": transfers.source,
         "target": transfers.target,
         "size_bytes": transfers.size_bytes,
-        "start_ps": transfers.start_ps,
-        "delay_ps": transfers.delay_ps,
         "lane": lane,
-        "wait_offsets": transfers.wait_offsets,
-        "waits": transfers.waits,
+    }
+
+
+def _row_arrays(rows: Transfers) -> Columns:
+    return {
+        "start_ps": rows.start_ps,
+        "delay_ps": rows.delay_ps,
+        "wait_offsets": rows.wait_offsets,
+        "waits": rows.waits,
     }
 
 

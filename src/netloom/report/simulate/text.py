@@ -103,7 +103,7 @@ def _signed(seconds: float) -> str:
 def headline(found: Simulation) -> str:
     """Return the result in a line."""
     run = found.first
-    done = f"{len(run.done):,} of {len(run.transfers):,} transfers"
+    done = f"{len(run.done) * run.copies:,} of {len(run.transfers) * run.copies:,} transfers"
     span = format_quantity(run.span_s, TIME)
     goodput = format_quantity(run.goodput_bps, RATE)
     text = f"{done} ended in {span}; {goodput} of payload in all"

@@ -115,6 +115,7 @@ _FIXED: Final[Mapping[str, str]] = {
         "packets expose a hop only where its receiver would have been ready; the closed form lets "
         "every hop of the schedule wait as the software is known to"
     ),
+    "exposed_context": "packets go round the ring without what the library costs at each hop",
     "exposed_data": "packets share NICs and links with all else that is sent at the time",
 }
 
@@ -149,7 +150,7 @@ class _Books:
                 end_ps = int(self.arrive_ps[row])
                 begin_ps = end_ps - int(self.work.dag.delay_ps[row])
                 rows.append((begin_ps, COMPUTE not in one.times_s, end_ps, place))
-            elif not one.is_receipt and one.tag < 0:
+            elif not one.is_receipt and not self._is_hop(one):
                 self._took(place, one)
         for begin_ps, _, end_ps, place in sorted(rows):
             if begin_ps > self.until_ps:
@@ -194,14 +195,16 @@ class _Books:
             return int(self.arrive_ps[self._messages(one)].max())
         if one.item is None:
             return int(self.arrive_ps[int(self.work.first[self.stage][place]) + self.unit])
+        if one.tag >= 0:
+            return int(self.arrive_ps[self.work.sent_by(self.stage, place, self.unit)].max())
         return int(self.arrive_ps[self.work.end_of(self.stage, place) + self.unit])
 
     def _messages(self, receipt: StepOperation) -> NDArray[np.int64]:
         return self.work.received(self.stage, receipt.tag, self.unit)
 
-    def _is_hop(self, receipt: StepOperation) -> bool:
-        assert receipt.item is not None
-        return receipt.item.axis is Axis.PIPELINE
+    def _is_hop(self, one: StepOperation) -> bool:
+        assert one.item is not None
+        return one.tag >= 0 and one.item.axis is Axis.PIPELINE
 
     def _hop_ps(self, receipt: StepOperation) -> int:
         """Return how long the message that came last was on its way."""

@@ -3,6 +3,9 @@
 GPUs that are joined by collectives inside their node go in step: they are one *unit*, which
 computes together. A unit's messages leave when it is ready; it goes on when all that it waits for
 has come to all its GPUs.
+
+GPUs of equal place in their units are a *lane*. Where all messages stay in their lane, the lanes
+send the same at the same time, and one of them may stand for all.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import numpy as np
 from netloom.errors import InfeasibleError
 from netloom.study.packet_step.program import COMPUTE, OPTIMIZER
 from netloom.study.simulate.step_traffic import messages_of
+from netloom.workload.collective import CollectiveKind
 from netloom.workload.dag import Dag, Label, to_transfers
 
 if TYPE_CHECKING:
@@ -45,6 +49,7 @@ class StepWork:
         label: Which of ``names`` each message belongs to.
         names: What the messages are for.
         unit_gpus: GPUs that go in step.
+        num_lanes: How many equal lanes the messages stand for; 1 where all are here.
         first: For each stage and operation, the number of the first unit's computation, or of the
             first message that it sends or waits for; the other units' follow it.
         ends: For each stage and operation that is a collective, the first unit's end of it.
@@ -56,6 +61,7 @@ class StepWork:
     label: NDArray[np.int32]
     names: tuple[str, ...]
     unit_gpus: int
+    num_lanes: int
     first: tuple[NDArray[np.int64], ...]
     ends: Mapping[tuple[int, int], int]
     sent: Mapping[tuple[int, int], tuple[int, bool]]
@@ -74,9 +80,16 @@ class StepWork:
     def received(self, stage: int, tag: int, unit: int) -> NDArray[np.int64]:
         """Return the messages of a tag that come to a unit of a stage."""
         first, in_ring = self.sent[stage, tag]
-        local = np.arange(self.plan.stage_gpus, dtype=np.int64)
-        there = ring_next(local, self.plan) if in_ring else local
+        there = ring_next(self._local, self.plan) if in_ring else self._local
         return first + np.flatnonzero(there // self.unit_gpus == unit)
+
+    def sent_by(self, stage: int, place: int, unit: int) -> NDArray[np.int64]:
+        """Return the messages that a unit sends in an operation that is no collective."""
+        return int(self.first[stage][place]) + np.flatnonzero(self._local // self.unit_gpus == unit)
+
+    @property
+    def _local(self) -> NDArray[np.int64]:
+        return _locals(self.plan, self.unit_gpus, one_lane=self.num_lanes > 1)
 
     def transfers(self, seed: int) -> Transfers:
         """Return all of it; *seed* draws the ports of connections."""
@@ -87,20 +100,26 @@ class StepWork:
 
 
 def count_messages(programs: Sequence[StageProgram], plan: Layout) -> int:
-    """Return how many messages the programs send, at most."""
+    """Return how many messages the programs send, of all lanes, at most."""
     total = 0
     for program in programs:
         for one in program.operations:
             if one.item is None or one.is_receipt:
                 continue
             group = one.item.collective.group
-            each = 1 if one.tag >= 0 else 2 * group.size * group.per_node
+            laps = 2 if one.item.collective.kind is CollectiveKind.ALL_REDUCE else 1
+            each = 1 if one.tag >= 0 else laps * group.size * group.per_node
             total += plan.stage_gpus * each
     return total
 
 
 def unroll(
-    programs: Sequence[StageProgram], plan: Layout, *, stragglers: Mapping[int, float] | None = None
+    programs: Sequence[StageProgram],
+    plan: Layout,
+    *,
+    stragglers: Mapping[int, float] | None = None,
+    one_lane: bool = False,
+    apart: str = "",
 ) -> StepWork:
     """Return what all GPUs do.
 
@@ -108,11 +127,25 @@ def unroll(
         programs: Of every stage.
         plan: Where the stages' GPUs are.
         stragglers: GPUs whose computation takes this many times as long.
+        one_lane: Whether the messages of the first lane stand for all, where none leaves its lane.
+        apart: Why it does not, for the message where all are too many.
 
     Raises:
         InfeasibleError: no message leaves a node, or they are too many.
     """
-    count = count_messages(programs, plan)
+    unit_gpus = _unit_gpus(programs, plan)
+    maker = _Maker(programs, plan, unit_gpus, one_lane=one_lane and unit_gpus > 1)
+    if maker.one_lane and not maker.stays_in_lanes():
+        maker.one_lane = False
+    _check_count(-(-count_messages(programs, plan) // maker.num_lanes), apart)
+    slow = np.ones(plan.num_gpus)
+    for rank, factor in (stragglers or {}).items():
+        slow[rank] = factor
+    maker.slow = slow.reshape(plan.pipeline, -1, maker.unit_gpus).max(axis=2)
+    return maker.made()
+
+
+def _check_count(count: int, apart: str) -> None:
     if not count:
         raise InfeasibleError(
             key="job",
@@ -120,17 +153,17 @@ def unroll(
             remedy="use 'netloom predict': packets have nothing to show",
         )
     if count > MAX_MESSAGES:
+        why = f" (one lane does not stand for all: {apart})" if apart else ""
         raise InfeasibleError(
             key="job",
-            what=f"a step is up to {count:,} messages, and {MAX_MESSAGES:,} fit in memory",
+            what=f"a step is up to {count:,} messages, and {MAX_MESSAGES:,} fit in memory{why}",
             remedy="use fewer micro-batches or a smaller cluster, or 'netloom predict'",
         )
-    maker = _Maker(programs, plan, _unit_gpus(programs, plan))
-    slow = np.ones(plan.num_gpus)
-    for rank, factor in (stragglers or {}).items():
-        slow[rank] = factor
-    maker.slow = slow.reshape(plan.pipeline, -1, maker.unit_gpus).max(axis=2)
-    return maker.made()
+
+
+def _locals(plan: Layout, unit_gpus: int, *, one_lane: bool) -> NDArray[np.int64]:
+    """Return the GPUs of a stage, counted from its first: all, or those of the first lane."""
+    return np.arange(0, plan.stage_gpus, unit_gpus if one_lane else 1, dtype=np.int64)
 
 
 def ring_next(local: NDArray[np.int64], plan: Layout) -> NDArray[np.int64]:
@@ -154,6 +187,22 @@ def _unit_gpus(programs: Sequence[StageProgram], plan: Layout) -> int:
     return within if plan.stage_gpus % within == 0 else 1
 
 
+def _part(dag: Dag, keep: NDArray[np.bool_]) -> Dag:
+    """Return some messages of a dag, and of their waits those for one another."""
+    number = np.cumsum(keep) - 1
+    among = keep[dag.waiter] & keep[dag.waited]
+    return Dag(
+        source=dag.source[keep],
+        target=dag.target[keep],
+        size_bytes=dag.size_bytes[keep],
+        connection=dag.connection[keep],
+        start_ps=dag.start_ps[keep],
+        delay_ps=dag.delay_ps[keep],
+        waiter=number[dag.waiter[among]],
+        waited=number[dag.waited[among]],
+    )
+
+
 @dataclass(slots=True)
 class _Maker:
     """Numbers everything, then says who waits for whom."""
@@ -161,6 +210,7 @@ class _Maker:
     programs: Sequence[StageProgram]
     plan: Layout
     unit_gpus: int
+    one_lane: bool = False
     slow: NDArray[np.float64] = field(default_factory=lambda: np.ones((1, 1)))
     _columns: dict[str, list[NDArray[np.int64]]] = field(default_factory=lambda: defaultdict(list))
     _count: int = 0
@@ -175,6 +225,34 @@ class _Maker:
     @property
     def num_units(self) -> int:
         return self.plan.stage_gpus // self.unit_gpus
+
+    @property
+    def num_lanes(self) -> int:
+        return self.unit_gpus if self.one_lane else 1
+
+    @property
+    def local(self) -> NDArray[np.int64]:
+        """GPUs of a stage that send."""
+        return _locals(self.plan, self.unit_gpus, one_lane=self.one_lane)
+
+    def stays_in_lanes(self) -> bool:
+        """Whether no message goes from one place in a unit to another."""
+        sends = {
+            (program.stage, one.item, one.to_stage if one.tag >= 0 else -1)
+            for program in self.programs
+            for one in program.operations
+            if one.item is not None and not one.is_receipt
+        }
+        return all(self._stays(*one) for one in sends)
+
+    def _stays(self, stage: int, item: Communication, to_stage: int) -> bool:
+        if to_stage >= 0:
+            local = np.arange(self.plan.stage_gpus, dtype=np.int64)
+            apart = (ring_next(local, self.plan) - local) * (to_stage == stage)
+        else:
+            dag = self._messages_of(stage, item)
+            apart = dag.target - dag.source
+        return not (apart % self.unit_gpus).any()
 
     def made(self) -> StepWork:
         first = tuple(self._number(program) for program in self.programs)
@@ -192,6 +270,7 @@ class _Maker:
             label=label,
             names=tuple(self._kinds),
             unit_gpus=self.unit_gpus,
+            num_lanes=self.num_lanes,
             first=first,
             ends=self._ends,
             sent=self._sent,
@@ -246,19 +325,27 @@ class _Maker:
     def _dag(self, stage: int, item: Communication) -> Dag:
         key = (stage, item)
         if key not in self._dags:
-            each = self.plan.stage_gpus
-            ranks = np.arange(stage * each, (stage + 1) * each, dtype=np.int64)
-            self._dags[key] = messages_of(item, self.plan, ranks)
+            whole = self._messages_of(stage, item)
+            keep = whole.source % self.unit_gpus == 0
+            self._dags[key] = _part(whole, keep) if self.one_lane else whole
         return self._dags[key]
+
+    def _messages_of(self, stage: int, item: Communication) -> Dag:
+        each = self.plan.stage_gpus
+        ranks = np.arange(stage * each, (stage + 1) * each, dtype=np.int64)
+        return messages_of(item, self.plan, ranks)
+
+    def _targets(self, stage: int, one: StepOperation) -> NDArray[np.int64]:
+        local = self.local
+        there = local if one.to_stage != stage else ring_next(local, self.plan)
+        return there + one.to_stage * self.plan.stage_gpus
 
     def _send(self, stage: int, one: StepOperation) -> None:
         assert one.item is not None
-        each = self.plan.stage_gpus
-        local = np.arange(each, dtype=np.int64)
-        there = local if one.to_stage != stage else ring_next(local, self.plan)
-        size = np.full(each, max(1, round(one.item.collective.size_bytes)), dtype=np.int64)
-        source, target = local + stage * each, there + one.to_stage * each
-        self._messages(one.item, source, target, size, np.zeros(each, dtype=np.int64))
+        source = self.local + stage * self.plan.stage_gpus
+        size = max(1, round(one.item.collective.size_bytes))
+        none = np.zeros(len(source), dtype=np.int64)
+        self._messages(one.item, source, self._targets(stage, one), none + size, none)
 
     def _messages(
         self,
@@ -314,18 +401,14 @@ class _Maker:
             return
         program = self.programs[stage]
         dag = None if one.tag >= 0 else self._dag(stage, one.item)
-        count = self.plan.stage_gpus if dag is None else len(dag)
+        count = len(self.local) if dag is None else len(dag)
         ready = self._ready_op(one, program)
         if ready is None:
             first_ready = number + count
             self._after(stage, one, numbers, first_ready + units)
         else:
             first_ready = int(numbers[ready])
-        source = (
-            np.arange(count, dtype=np.int64)
-            if dag is None
-            else dag.source - stage * self.plan.stage_gpus
-        )
+        source = self.local if dag is None else dag.source - stage * self.plan.stage_gpus
         self._edges(number + np.arange(count), first_ready + source // self.unit_gpus)
         if dag is not None:
             self._edges(number + dag.waiter, number + dag.waited)
@@ -353,11 +436,13 @@ class _Maker:
             before = program.operations[place]
             if before.is_receipt:
                 sent, in_ring = self._sent[stage, before.tag]
-                local = np.arange(self.plan.stage_gpus, dtype=np.int64)
-                there = ring_next(local, self.plan) if in_ring else local
-                self._edges(waiter[there // self.unit_gpus], sent + local)
+                there = ring_next(self.local, self.plan) if in_ring else self.local
+                self._edges(waiter[there // self.unit_gpus], sent + np.arange(len(there)))
             elif before.item is None:
                 self._edges(waiter, int(numbers[place]) + units)
+            elif before.tag >= 0:
+                rows = int(numbers[place]) + np.arange(len(self.local))
+                self._edges(waiter[self.local // self.unit_gpus], rows)
             else:
                 self._edges(waiter, self._end_of(stage, place, numbers) + units)
 

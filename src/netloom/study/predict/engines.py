@@ -37,6 +37,7 @@ def engine_named(
     seed: int = 0,
     announce: Callable[[str], None] = lambda _line: None,
     fabric: FabricSpec | None = None,
+    workers: int = 1,
 ) -> Engine:
     """Return the engine called *name*.
 
@@ -45,6 +46,7 @@ def engine_named(
         seed: For engines that hash flows: which draw.
         announce: Told what the packet engine is about to run, and how long that takes.
         fabric: The scenario's, whose settings and floor packets run with.
+        workers: Threads for components of a packet run that share nothing.
 
     Raises:
         SpecError: There is no such engine, or no such seed.
@@ -74,6 +76,7 @@ def engine_named(
             choices=Choices(settings=where.settings or ""),
             chosen_for=where.technology if where.settings else "",
             floor=where.floor,
+            num_workers=workers,
         )
         return PacketEngine(library=AnalyticEngine(contention=contention))
     raise SpecError(

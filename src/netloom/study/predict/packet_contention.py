@@ -98,6 +98,7 @@ class PacketContention:
         hop_bytes: What a hop carries; more lets congestion control settle, and takes longer.
         jitter_ps: Hops begin up to this much later, each by its own draw.
         on_delivery: Told what came of every run.
+        num_workers: Threads for components of a run that share nothing; they change no result.
     """
 
     seed: int = 0
@@ -108,6 +109,7 @@ class PacketContention:
     hop_bytes: int = HOP_BYTES
     jitter_ps: int = 0
     on_delivery: Callable[[Delivery], None] = field(default=lambda _delivery: None)
+    num_workers: int = 1
     _grounds: dict[int, tuple[Network, PacketTopology]] = field(default_factory=dict, repr=False)
     _known: dict[tuple[int, Group, str], float] = field(default_factory=dict, repr=False)
 
@@ -186,7 +188,9 @@ class PacketContention:
             f"{group.displaced:.0%} of nodes displaced"
         )
         self._check_size(what, transfers, settings, hops=int(ways.num_hops.sum()))
-        delivery = run_packets(wiring, transfers, settings, seed=self.seed)
+        delivery = run_packets(
+            wiring, transfers, settings, seed=self.seed, num_workers=self.num_workers
+        )
         self.on_delivery(delivery)
         host = settings.transport
         fixed_ps = host.send_ps + host.receive_ps + int(ways.delay_ps.max())

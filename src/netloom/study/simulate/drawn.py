@@ -10,7 +10,6 @@ import numpy as np
 from netloom.spec.traffic import CollectiveTraffic
 from netloom.study.inputs import model_of
 from netloom.study.simulate.case import DrawnTraffic
-from netloom.study.simulate.step_traffic import step_traffic
 from netloom.study.simulate.traffic import place_of, transfers_of
 
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ __all__ = ["drawn_traffic"]
 def drawn_traffic(scenario: Scenario, catalog: Catalog, network: Network) -> DrawnTraffic:
     """Return the traffic, or what a job's step sends."""
     if scenario.traffic is None:
+        from netloom.study.simulate.step_traffic import step_traffic  # noqa: PLC0415  (all of a job)
+
         step = step_traffic(scenario.job, model=model_of(scenario, catalog), network=network)
         note = (
             "each distinct collective of a step once, one after another, without computation; "

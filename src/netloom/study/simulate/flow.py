@@ -9,9 +9,7 @@ import numpy as np
 
 from netloom.engines.flow.routes import ground
 from netloom.engines.flow.run import FOREVER_PS, deliver, lay
-from netloom.fabric.graph import Fabric
-from netloom.fabric.names import vertex_names
-from netloom.study.simulate.simulation import Grid
+from netloom.study.simulate.runner import grid_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,11 +17,13 @@ if TYPE_CHECKING:
     from netloom.engines.delivery import Delivery
     from netloom.engines.flow.run import RoutedTransfers
     from netloom.engines.flow.settings import FlowSettings
+    from netloom.fabric.graph import Fabric
     from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.study.simulate.runner import OnProgress, OnShare
+    from netloom.study.simulate.simulation import Grid
     from netloom.workload.transfers import Transfers
 
-__all__ = ["FlowRunner", "grid_of"]
+__all__ = ["FlowRunner"]
 
 NUM_BINS = 100
 
@@ -66,8 +66,10 @@ class FlowRunner:
         until_ps: int | None,
         on_progress: OnProgress | None,
         on_share: OnShare | None = None,
+        num_workers: int = 1,
     ) -> tuple[Delivery, NDArray[np.int64]]:
         """Return the delivery, and how long each transfer would take alone."""
+        del num_workers  # flows of all components end in one order
         laid = lay(ground(self.network), transfers, self.settings, seed=seed)
 
         def told(simulated_ps: int, done: int) -> bool:
@@ -82,21 +84,6 @@ class FlowRunner:
             on_progress=told,
         )
         return delivery, _alone_ps(laid)
-
-
-def grid_of(network: Fabric | PacketTopology) -> Grid:
-    """Return the links of *network*."""
-    if isinstance(network, Fabric):
-        rate_bps = network.link_rate_bps / network.link_slowdown
-        name = vertex_names(network)
-    else:
-        rate_bps, name = network.link_rate_bps, network.name
-    return Grid(
-        name=name,
-        link_source=network.link_source,
-        link_target=network.link_target,
-        link_rate_bps=rate_bps,
-    )
 
 
 def _alone_ps(laid: RoutedTransfers) -> NDArray[np.int64]:

@@ -56,12 +56,15 @@ class Need:
         run_bytes: A run at its peak.
         kept_bytes: A run's results.
         held_bytes: What of all this is there already: the network, and one run's transfers.
+        part_bytes: What each further part of a run takes, of those that are run side by side: the
+            core's network once more, and columns of its transfers.
     """
 
     fixed_bytes: int
     run_bytes: int
     kept_bytes: int
     held_bytes: int = 0
+    part_bytes: int = 0
 
     def peak_bytes(self, *, num_runs: int = 1, num_workers: int = 1) -> int:
         """Return what *runs* take, of which *at_once* are under way at a time."""
@@ -74,6 +77,14 @@ class Need:
         left = have_bytes + self.held_bytes - self.fixed_bytes - num_runs * self.kept_bytes
         each = max(self.run_bytes - self.kept_bytes, 1)
         return int(min(max(left // each, 0), num_runs))
+
+    def most_parts(self, have_bytes: int, *, num_runs: int, num_workers: int) -> int:
+        """Return in how many parts each run may go, so that workers are busy and all fits."""
+        under_way = min(num_runs, num_workers)
+        left = have_bytes + self.held_bytes
+        left -= self.peak_bytes(num_runs=num_runs, num_workers=num_workers)
+        fit = 1 + max(left, 0) // max(under_way * self.part_bytes, 1)
+        return int(min(num_workers // under_way, fit))
 
 
 def check_drawing(size: Size, *, engine: str, connections: int = 1) -> None:
@@ -117,8 +128,8 @@ def check_table(num_vertices: int, num_goals: int) -> None:
         )
 
 
-def check_fits(need: Need, *, engine: str, num_runs: int, num_workers: int) -> None:
-    """Raise unless the runs fit into memory, the given number at a time.
+def check_fits(need: Need, *, engine: str, num_runs: int, num_workers: int) -> int:
+    """Return in how many parts each of the runs may go, the given number of workers at a time.
 
     Raises:
         InfeasibleError: they do not; the message says how many would.
@@ -126,7 +137,7 @@ def check_fits(need: Need, *, engine: str, num_runs: int, num_workers: int) -> N
     have = available_bytes()
     wanted = need.peak_bytes(num_runs=num_runs, num_workers=num_workers) - need.held_bytes
     if wanted <= have:
-        return
+        return need.most_parts(have, num_runs=num_runs, num_workers=num_workers)
     fit = need.most_workers(have, num_runs=num_runs)
     runs = f"{num_runs} runs, {min(num_runs, num_workers)} at a time" if num_runs > 1 else "the run"
     remedy = f"run {fit} at a time" if fit else _remedy(engine)
@@ -143,20 +154,29 @@ def need_of(runner: SimulationRunner, transfers: Transfers) -> Need:
     Raises:
         NetloomError: a transfer has no way.
     """
-    from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
-
-    if isinstance(runner, PacketRunner):
-        transfers = runner.what_runs(transfers)
+    packets = _of_name(runner)
+    if packets is not None:
+        transfers = packets.what_runs(transfers)
     size = size_of_drawn(transfers)
-    own = _of_packets if isinstance(runner, PacketRunner) else _of_flows
-    fixed, run = own(runner, transfers, size)  # type: ignore[arg-type]
-    traced = _traced(runner, transfers) if isinstance(runner, PacketRunner) else 0
+    own = _of_flows if packets is None else _of_packets
+    fixed, run, part = own(runner, transfers, size)  # type: ignore[arg-type]
+    traced = 0 if packets is None else _traced(packets, transfers)
     return Need(
         fixed_bytes=_ONCE + fixed,
         run_bytes=max(run, _drawing(size)) + traced * _TRACED,
         kept_bytes=size.transfers * _KEPT + traced * _TRACED_KEPT,
         held_bytes=fixed // 2 + size.transfers * _HELD + size.waits * _HELD_WAIT,
+        part_bytes=part,
     )
+
+
+def _of_name(runner: SimulationRunner) -> PacketRunner | None:
+    """Return a runner of packets as one; None for others, which need no native code of packets."""
+    if runner.name != "packet":
+        return None
+    from netloom.study.simulate.packet import PacketRunner  # noqa: PLC0415  (native code)
+
+    return runner if isinstance(runner, PacketRunner) else None
 
 
 def _traced(runner: PacketRunner, transfers: Transfers) -> int:
@@ -183,7 +203,7 @@ def _fluid_books(size: Size) -> int:
     return size.transfers * (_FLUID + 2 * _ENTRY) + size.waits * _FLUID_WAIT
 
 
-def _of_packets(runner: PacketRunner, transfers: Transfers, size: Size) -> tuple[int, int]:
+def _of_packets(runner: PacketRunner, transfers: Transfers, size: Size) -> tuple[int, int, int]:
     from netloom.engines.packet.connections import num_connections  # noqa: PLC0415
     from netloom.engines.packet.rings import in_flight_packets, ring_packets  # noqa: PLC0415
 
@@ -207,10 +227,13 @@ def _of_packets(runner: PacketRunner, transfers: Transfers, size: Size) -> tuple
     table = wiring.choices.nbytes
     copies = 2.5 if settings.balance in {"adaptive", "cells"} else 2.0
     run = _books(size, connections) + num_open * (_OPEN + rings + spray)
-    return _LINK * wiring.num_links + table, int(run + packets * _PACKET + copies * table)
+    columns = connections * size.transfers * _HELD + connections**2 * size.waits * _HELD_WAIT
+    part = _LINK * wiring.num_links + copies * table + columns
+    whole = run + packets * _PACKET + copies * table
+    return _LINK * wiring.num_links + table, int(whole), int(part)
 
 
-def _of_flows(runner: FlowRunner, transfers: Transfers, size: Size) -> tuple[int, int]:
+def _of_flows(runner: FlowRunner, transfers: Transfers, size: Size) -> tuple[int, int, int]:
     from netloom.engines.flow.route_sets import route_sets  # noqa: PLC0415
     from netloom.engines.flow.routes import ground  # noqa: PLC0415  (native code)
     from netloom.engines.flow.run import lay  # noqa: PLC0415  (native code)
@@ -221,7 +244,7 @@ def _of_flows(runner: FlowRunner, transfers: Transfers, size: Size) -> tuple[int
     entries = len(laid.ways.links) / max(len(laid.weight), 1)
     run = size.transfers * _FLUID + sets * _ENTRY * entries + size.waits * _FLUID_WAIT
     table = runner.network.choices.nbytes if isinstance(runner.network, PacketTopology) else 0
-    return _FLUID_LINK * len(runner.network.link_source) + table, int(run)
+    return _FLUID_LINK * len(runner.network.link_source) + table, int(run), 0
 
 
 def _most_open(transfers: Transfers) -> int:

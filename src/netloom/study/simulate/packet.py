@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from netloom.engines.packet.connections import num_connections
 from netloom.engines.packet.engine import run_packets
-from netloom.engines.packet.known.folded_run import run_folded
-from netloom.engines.packet.known.symmetry import fold
 from netloom.engines.packet.lower import Recording
 from netloom.engines.packet.marks import kmin_bytes
 from netloom.engines.packet.scheme import SCHEMES
-from netloom.study.simulate.flow import grid_of
+from netloom.study.simulate.runner import grid_of
 from netloom.study.simulate.unloaded import Frames, alone_ps, hpcc_alone_ps
 from netloom.units import RATE, SIZE, format_quantity
 
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
     from netloom.engines.packet.faults import PacketFault
     from netloom.engines.packet.known.symmetry import Folded
     from netloom.engines.packet.settings import Ecn, PacketSettings
+    from netloom.engines.packet.states import StateStore
     from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.study.simulate.runner import OnProgress, OnShare
     from netloom.study.simulate.simulation import Grid
@@ -56,7 +55,8 @@ class PacketRunner:
         hpcc_header_bytes: Where not 0, slowdown is by HPCC's ideal with headers of this size, so
             that its published curves compare.
         folds: Whether one of equal components is run for all of them.
-        skips: Whether, then, messages that meet no other take their time alone.
+        skips: Whether messages that meet no other take their time alone; nothing is watched then.
+        states: Where runs are kept, and gone on with if they were stopped.
     """
 
     wiring: PacketTopology
@@ -67,6 +67,7 @@ class PacketRunner:
     hpcc_header_bytes: int = 0
     folds: bool = False
     skips: bool = False
+    states: StateStore | None = None
 
     def what_runs(self, transfers: Transfers) -> Transfers:
         """Return those of *transfers* that are run for all."""
@@ -155,6 +156,7 @@ class PacketRunner:
         until_ps: int | None,
         on_progress: OnProgress | None,
         on_share: OnShare | None = None,
+        num_workers: int = 1,
     ) -> tuple[Delivery, NDArray[np.int64]]:
         """Return the delivery, and how long each transfer would take alone."""
         some = replace(transfers, size_bytes=np.maximum(transfers.size_bytes, 1))
@@ -177,7 +179,11 @@ class PacketRunner:
             return on_progress is None or not on_progress(simulated_ps, progress.events)
 
         runs: Callable[..., Delivery] = run_packets
+        if self.skips:
+            runs = _unwatched
         if self.folds:
+            from netloom.engines.packet.known.folded_run import run_folded  # noqa: PLC0415
+
             fewer = _folded(self, transfers)
             kept = replace(fewer.transfers, start_ps=fewer.transfers.start_ps - begin_ps)
             runs = partial(run_folded, folded=replace(fewer, transfers=kept), skips=self.skips)
@@ -190,6 +196,8 @@ class PacketRunner:
             faults=_sooner(self.faults, begin_ps),
             watch=self._watch(moved),
             on_progress=told,
+            states=self.states,
+            num_workers=num_workers,
         )
         return _later(delivery, begin_ps), ideal_ps
 
@@ -267,8 +275,17 @@ class PacketRunner:
         )
 
 
+def _unwatched(*given: Any, watch: Recording | None, **how: Any) -> Delivery:
+    from netloom.engines.packet.known.known_run import run_with_known  # noqa: PLC0415  (few skip)
+
+    del watch
+    return run_with_known(*given, **how)
+
+
 @lru_cache(maxsize=1)  # asked for before the run and for it
 def _folded(runner: PacketRunner, transfers: Transfers) -> Folded:
+    from netloom.engines.packet.known.symmetry import fold  # noqa: PLC0415  (few fold)
+
     return fold(runner.wiring, transfers, runner.settings, runner.faults)
 
 

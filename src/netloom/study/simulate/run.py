@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal
@@ -16,12 +15,12 @@ from netloom.spec.packets import MAX_TRACED
 from netloom.spec.problems import did_you_mean
 from netloom.study.inputs import catalog_of
 from netloom.study.networks import network_of
-from netloom.study.simulate.case import DrawnTraffic, SimulationCase
+from netloom.study.simulate.case import DRAWN, DrawnTraffic, SimulationCase, apart_note
 from netloom.study.simulate.choices import Choices
 from netloom.study.simulate.drawn import drawn_traffic
 from netloom.study.simulate.memory import check_drawing, check_fits, check_table, need_of
 from netloom.study.simulate.runner import StopSignal, stopwatch
-from netloom.study.simulate.seed_runs import seed_run
+from netloom.study.simulate.seed_runs import noted, seed_run
 from netloom.study.simulate.simulation import SeedRun, Simulation
 from netloom.study.simulate.traffic import place_of
 from netloom.study.simulate.traffic_size import size_of
@@ -383,7 +382,8 @@ def run_case(  # noqa: PLR0913
         on_progress: Called by every run now and then; true stops it.
         on_share: Told before that what share of a run's payload has arrived.
         clock: Gives seconds, for the time that each run took; default: not timed.
-        num_workers: Threads that runs are spread over; the engines let go of Python's lock.
+        num_workers: Threads that runs are spread over and, where they are more, components of each
+            run that share nothing; the engines let go of Python's lock.
 
     Raises:
         NetloomError: the traffic is impossible on this network, or too much for memory.
@@ -393,32 +393,40 @@ def run_case(  # noqa: PLR0913
     transfers = case.traffic(seeds[0])
     _check_until(until_ps, transfers)
     need = need_of(case.runner, transfers)
-    check_fits(need, engine=case.runner.name, num_runs=len(seeds), num_workers=num_workers)
+    engine = case.runner.name
+    num_parts = check_fits(need, engine=engine, num_runs=len(seeds), num_workers=num_workers)
 
-    def one(seed: int) -> SeedRun:
+    def one(seed: int, case: SimulationCase = case) -> SeedRun:
         passed_s = stopwatch(clock)
         transfers = case.traffic(seed)
         told = StopSignal(on_progress)
         delivery, ideal_ps = case.runner.run(
-            transfers, seed=seed, until_ps=until_ps, on_progress=told, on_share=on_share
+            transfers,
+            seed=seed,
+            until_ps=until_ps,
+            on_progress=told,
+            on_share=on_share,
+            num_workers=num_parts,
         )
-        return seed_run(
-            SeedRun(
-                seed=seed,
-                transfers=transfers,
-                delivery=delivery,
-                ideal_ps=ideal_ps,
-                cut_off=told.to_stop and delivery.partial,
-                wall_s=passed_s(),
-            ),
-            case.step,
+        if case.lanes is not None and delivery.num_draws:
+            return noted(one(seed, case.lanes.whole()), apart_note(DRAWN))
+        run = SeedRun(
+            seed=seed,
+            transfers=transfers,
+            delivery=delivery,
+            ideal_ps=ideal_ps,
+            cut_off=told.to_stop and delivery.partial,
+            wall_s=passed_s(),
         )
+        return seed_run(run, case.step, case.lanes)
 
     passed_s = stopwatch(clock)
     if min(num_workers, len(seeds)) == 1:
         runs = tuple(one(seed) for seed in seeds)
     else:
-        with ThreadPoolExecutor(num_workers) as pool:
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (it logs)
+
+        with ThreadPoolExecutor(min(num_workers, len(seeds))) as pool:
             runs = tuple(pool.map(one, seeds))
     return Simulation(
         title=case.title,

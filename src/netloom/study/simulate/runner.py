@@ -6,15 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from netloom.fabric.graph import Fabric
+from netloom.fabric.names import vertex_names
+from netloom.study.simulate.simulation import Grid
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from netloom.engines.delivery import Delivery
-    from netloom.study.simulate.simulation import Grid
+    from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.workload.transfers import Transfers
 
-__all__ = ["OnProgress", "OnShare", "SimulationRunner", "StopSignal", "stopwatch"]
+__all__ = ["OnProgress", "OnShare", "SimulationRunner", "StopSignal", "grid_of", "stopwatch"]
 
 # Told the simulated picoseconds and what the engine has done so far; true stops the run.
 OnProgress = Callable[[int, int], bool]
@@ -71,8 +75,12 @@ class SimulationRunner(Protocol):
         until_ps: int | None,
         on_progress: OnProgress | None,
         on_share: OnShare | None = None,
+        num_workers: int = 1,
     ) -> tuple[Delivery, NDArray[np.int64]]:
-        """Return the delivery, and how long each transfer would take alone."""
+        """Return the delivery, and how long each transfer would take alone.
+
+        Results are the same whatever the number of threads that the run may take.
+        """
         ...
 
 
@@ -82,3 +90,18 @@ def stopwatch(clock: Callable[[], float] | None) -> Callable[[], float | None]:
         return lambda: None
     begin_s = clock()
     return lambda: clock() - begin_s
+
+
+def grid_of(network: Fabric | PacketTopology) -> Grid:
+    """Return the links of *network*."""
+    if isinstance(network, Fabric):
+        rate_bps = network.link_rate_bps / network.link_slowdown
+        name = vertex_names(network)
+    else:
+        rate_bps, name = network.link_rate_bps, network.name
+    return Grid(
+        name=name,
+        link_source=network.link_source,
+        link_target=network.link_target,
+        link_rate_bps=rate_bps,
+    )

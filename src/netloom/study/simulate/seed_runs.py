@@ -13,17 +13,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from netloom.engines.delivery import Delivery
+    from netloom.study.simulate.case import EqualLanes
     from netloom.study.simulate.simulation import SeedRun
     from netloom.study.simulate.step_run import StepRun
     from netloom.workload.transfers import Transfers
 
-__all__ = ["seed_run"]
+__all__ = ["noted", "seed_run"]
 
 
-def seed_run(run: SeedRun, step: Callable[[Transfers, Delivery], StepRun] | None) -> SeedRun:
+def seed_run(
+    run: SeedRun,
+    step: Callable[[Transfers, Delivery], StepRun] | None,
+    lanes: EqualLanes | None = None,
+) -> SeedRun:
     """Return *run* without computations, which are no flows, and with the step that it was."""
     if step is None:
         return run
+    if lanes is not None:
+        run = replace(run, copies=lanes.count, delivery=_of_lanes(run.delivery, lanes))
     ended = not run.delivery.partial
     found = step(run.transfers, run.delivery) if ended else None
     keep = np.flatnonzero(run.transfers.size_bytes > 0)
@@ -33,6 +40,24 @@ def seed_run(run: SeedRun, step: Callable[[Transfers, Delivery], StepRun] | None
         delivery=_delivered(run.delivery, keep),
         ideal_ps=run.ideal_ps[keep],
         step=found,
+    )
+
+
+def noted(run: SeedRun, note: str) -> SeedRun:
+    """Return *run* with one more thing that a reader must know."""
+    return replace(run, delivery=replace(run.delivery, notes=(note, *run.delivery.notes)))
+
+
+def _of_lanes(delivery: Delivery, lanes: EqualLanes) -> Delivery:
+    note = (
+        f"the messages of one lane (GPUs of one place in their nodes) stand for those of "
+        f"{lanes.count}, which are equal and share nothing; tables are of that lane"
+    )
+    return replace(
+        delivery,
+        link_bytes=delivery.link_bytes[lanes.link],
+        simulated_share=delivery.simulated_share / lanes.count,
+        notes=(note, *delivery.notes),
     )
 
 

@@ -77,6 +77,7 @@ class SeedRun:
         cut_off: Whether it was stopped: what it shows is no draw of what it would have been.
         step: What came of the step that the transfers are; None where they are none, or it did not
             end.
+        copies: How many equal sets of transfers those here stand for, themselves included.
     """
 
     seed: int
@@ -86,6 +87,7 @@ class SeedRun:
     wall_s: float | None
     cut_off: bool = False
     step: StepRun | None = None
+    copies: int = 1
 
     @cached_property
     def done(self) -> NDArray[np.int64]:
@@ -118,14 +120,14 @@ class SeedRun:
         """Payload that arrived over that time; of a stopped run, as far as the engine counts it."""
         ended = int(self.transfers.size_bytes[self.done].sum())
         counted = self.delivery.counters.get("delivered_bytes", 0) if self.delivery.partial else 0
-        return float(max(ended, counted)) * 8 / (self.span_s or np.inf)
+        return float(max(ended, counted)) * self.copies * 8 / (self.span_s or np.inf)
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers of this run as plain values."""
         return {
             "seed": self.seed,
-            "flows": len(self.transfers),
-            "flows_finished": len(self.done),
+            "flows": len(self.transfers) * self.copies,
+            "flows_finished": len(self.done) * self.copies,
             "partial": self.delivery.partial,
             "simulated_s": self.delivery.simulated_ps * _S,
             "span_s": self.span_s,
@@ -260,6 +262,7 @@ class Simulation(Tabular):
         runs = self.whole or self.runs
         size = np.concatenate([run.transfers.size_bytes[run.done] for run in runs])
         slowdown = np.concatenate([run.slowdown for run in runs])
+        copies = np.concatenate([np.full(len(run.done), run.copies) for run in runs])
         if not len(size):
             return []
         edges = np.unique(np.quantile(size, _deciles(), method="higher"))
@@ -268,7 +271,11 @@ class Simulation(Tabular):
         number = np.searchsorted(edges, size)
         parts = [np.flatnonzero(number == one) for one in range(len(edges))]
         return [
-            {"up_to_bytes": int(size[part].max()), "flows": len(part), **summary(slowdown[part])}
+            {
+                "up_to_bytes": int(size[part].max()),
+                "flows": int(copies[part].sum()),
+                **summary(slowdown[part]),
+            }
             for part in parts
             if len(part)
         ]
@@ -283,8 +290,8 @@ class Simulation(Tabular):
             found.append(
                 {
                     "job": name,
-                    "flows": int(np.count_nonzero(run.transfers.job == number)),
-                    "flows_finished": int(np.count_nonzero(mine)),
+                    "flows": int(np.count_nonzero(run.transfers.job == number)) * run.copies,
+                    "flows_finished": int(np.count_nonzero(mine)) * run.copies,
                     "finish_s": float(ends.max()) * _S if len(ends) else None,
                     "fct_s": summary(run.fct_s[mine]),
                     "slowdown": summary(run.slowdown[mine]),

@@ -15,7 +15,7 @@ from netloom.workload.collective import Axis
 from netloom.workload.collective_entry import ExchangePlan, collective_entry
 from netloom.workload.dag import Dag, Label, beside, then, to_transfers
 from netloom.workload.demand import demand
-from netloom.workload.placement import check_model, layout, num_micro_batches
+from netloom.workload.placement import check_model, check_router, layout, num_micro_batches
 from netloom.workload.sharding import SUMMED_OVER_COPIES
 from netloom.workload.transformer import transformer
 
@@ -93,6 +93,7 @@ def step_communications(
     num_gpus = network.design.num_gpus
     plan = layout(job.parallel, node=network.node, num_gpus=num_gpus, placement=job.placement)
     check_model(model, plan)
+    check_router(model, job.trained)
     batches = num_micro_batches(job.trained, plan)
     software = practice_for(job, network.gpu)
     asked = demand(
@@ -102,6 +103,7 @@ def step_communications(
         num_micro_batches=batches,
         weights=software.weights,
         modules=software.recompute_modules,
+        repeats_keys=software.repeats_keys,
     )
     distinct = _distinct(asked.communications)
     if not distinct:

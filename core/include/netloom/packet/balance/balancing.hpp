@@ -28,6 +28,18 @@ class Balancing {
     return choose_other(net, vertex, packet, ways);
   }
 
+  /// The link that a packet may take if it comes soon; none if that cannot be told.
+  [[nodiscard]] std::uint32_t guess(const Network& net,
+                                    std::uint32_t vertex,
+                                    const Packet& packet,
+                                    Ways ways) const {
+    if (const auto* cells = std::get_if<Cells>(&kind_)) {
+      return cells->first_looked_at(net, vertex, packet, ways);
+    }
+    const auto* adaptive = std::get_if<Adaptive>(&kind_);
+    return adaptive != nullptr ? adaptive->first_looked_at(net, vertex, packet, ways) : kNone;
+  }
+
   template <class Archive>
   void visit(Archive& archive) {
     std::visit([&](auto& kind) { kind.visit(archive); }, kind_);

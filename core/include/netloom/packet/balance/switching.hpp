@@ -61,7 +61,8 @@ struct DrainGrade {
     const HostSettings& h = network.config.hosts;
     const Time busy = port.busy_until > network.now ? port.busy_until - network.now : 0;
     const Time full = port.time_of(h.payload_bytes + h.header_bytes + h.gap_bytes);
-    return (busy + port.time_of(port.waiting_bytes)) / full;
+    const Time left = busy + port.time_of(port.waiting_bytes);
+    return left < full ? 0 : left / full;  // mostly: a division costs more than all the rest
   }
 };
 
@@ -80,17 +81,24 @@ class LeastGrade {
       : num_goals_(network.config.topology.num_goals),
         turn_(network.config.topology.num_vertices * std::size_t{num_goals_}) {
     for (std::uint16_t& turn : turn_) {
-      turn = static_cast<std::uint16_t>(network.random());
+      turn = static_cast<std::uint16_t>(network.randoms.front()());
     }
   }
 
+  /// Where the next choice begins; it is taken if little waits there.
+  [[nodiscard]] std::uint32_t first_looked_at(const Network& net,
+                                              std::uint32_t vertex,
+                                              const Packet& packet,
+                                              Ways ways) const {
+    return static_cast<std::uint32_t>(ways[turn_[place_of(net, vertex, packet)] % ways.size()]);
+  }
+
   std::uint32_t choose(Network& net, std::uint32_t vertex, const Packet& packet, Ways ways) {
-    const auto goal = static_cast<std::uint32_t>(net.config.topology.goal[packet.target]);
-    std::uint16_t& turn = turn_[vertex * std::size_t{num_goals_} + goal];
+    std::uint16_t& turn = turn_[place_of(net, vertex, packet)];
     const std::size_t begin = turn % ways.size();
     Time best = kNever;
     std::size_t chosen = begin;
-    for (std::size_t i = 0; i < ways.size(); ++i) {
+    for (std::size_t i = 0; i < ways.size() && best != 0; ++i) {
       const std::size_t at = begin + i < ways.size() ? begin + i : begin + i - ways.size();
       const Port& port = net.port(static_cast<std::uint32_t>(ways[at]));
       const Time stuck = (port.paused & ~1U) != 0 ? kNever / 4 : 0;
@@ -110,6 +118,13 @@ class LeastGrade {
   }
 
  private:
+  [[nodiscard]] std::size_t place_of(const Network& net,
+                                     std::uint32_t vertex,
+                                     const Packet& packet) const {
+    const auto goal = static_cast<std::uint32_t>(net.config.topology.goal[packet.target]);
+    return vertex * std::size_t{num_goals_} + goal;
+  }
+
   std::uint32_t num_goals_;
   std::vector<std::uint16_t> turn_;  ///< Of each vertex and goal: where to look first.
 };
@@ -127,13 +142,13 @@ class Flowlet {
   static constexpr bool kFixed = false;  ///< A packet's way does not depend on when it comes.
 
   explicit Flowlet(Network& network)
-      : entries_(size_for(network.config.work.source.size())) {}
+      : entries_(size_for(network.config.work.num_transfers())) {}
 
   std::uint32_t choose(Network& net, std::uint32_t vertex, const Packet& packet, Ways ways) {
     const std::uint32_t key = hash_of(net, vertex, packet) ^ (vertex * 0x9E3779B1U);
     Entry& entry = entries_[key & (entries_.size() - 1)];
     if (entry.last == kUnused || net.now - entry.last > net.config.switches.flowlet_gap_ps) {
-      entry.draw = net.random();
+      entry.draw = net.randoms.front()();
     }
     entry.last = net.now;
     return static_cast<std::uint32_t>(ways[entry.draw % ways.size()]);

@@ -71,6 +71,9 @@ class AckHandler {
     if (flows_.connections.shared()) [[unlikely]] {
       messages_.update_flight(flow);
     }
+    if (keeper.allowed.rate_bps < keeper.line.rate_bps) {
+      flows_.progress.slowed[flow] = 1;
+    }
     sender_.move_departure(flow, keeper, old_bps);
     sender_.resume(flow);
   }

@@ -71,8 +71,8 @@ class Endpoints final : public EndpointSide {
   void handle(const Event& event) override {
     switch (event.kind()) {
       case Kind::kStart:
-        if (flows_.progress.computes(event.subject)) [[unlikely]] {
-          flows_.progress.computed(event.subject);
+        if (flows_.progress.is_known(event.subject)) [[unlikely]] {
+          flows_.progress.end_known(event.subject);
         } else {
           sender_.start(event.subject);
         }

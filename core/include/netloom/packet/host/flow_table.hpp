@@ -35,7 +35,7 @@ struct FlowTable {
         out(num_flows(), Outgoing{.allowed = control->unstarted()}),
         in(num_flows()) {}
 
-  [[nodiscard]] std::size_t num_flows() const { return net.config.work.source.size(); }
+  [[nodiscard]] std::size_t num_flows() const { return net.config.work.num_transfers(); }
 
   [[nodiscard]] Extent extent(std::uint32_t flow) const {
     return {

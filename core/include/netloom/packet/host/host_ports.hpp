@@ -15,7 +15,7 @@ namespace netloom::packet {
 class HostPorts {
  public:
   explicit HostPorts(Network& network)
-      : ready(network.ports.size(), network.num_lanes, network.config.work.source.size()),
+      : ready(network.ports.size(), network.num_lanes, network.config.work.num_transfers()),
         software(network),
         several(!network.config.work.turn.empty()),
         net_(network),

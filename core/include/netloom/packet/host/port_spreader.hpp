@@ -115,8 +115,8 @@ class PortSpreader {
     });
     for (std::uint32_t tried = 0; tried < set_.num_paths; ++tried) {
       if (!std::exchange(out.drawn, true)) {
-        out.next_entropy =
-            flows_.spray.next(flows_.connections.keeper(flow), work.entropy[flow], net_.random);
+        out.next_entropy = flows_.spray.next(
+            flows_.connections.keeper(flow), work.entropy[flow], net_.randoms.front());
       }
       out.link =
           static_cast<std::uint32_t>(ways[turn_of(net_, flow, out.next_entropy) % ways.size()]);

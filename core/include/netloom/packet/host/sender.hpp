@@ -63,7 +63,7 @@ class Sender {
     out.state = State::kIdle;
     if (!flows_.connections.shared() || !messages_.join(flow)) {
       out.allowed = flows_.control->start(flow, out.line, net_.now);
-      flows_.spray.begin(flow, net_.random);
+      flows_.spray.begin(flow, net_.random_at(out.link));
     }
     resume(flow);
   }
@@ -382,10 +382,10 @@ class Sender {
       net_.telemetry.resize(2 * net_.pool.capacity() * kMaxHops);
     }
     Packet& packet = net_.pool[index];
-    out.last_entropy =
-        out.drawn
-            ? out.next_entropy
-            : flows_.spray.next(flows_.connections.keeper(flow), work.entropy[flow], net_.random);
+    out.last_entropy = out.drawn ? out.next_entropy
+                                 : flows_.spray.next(flows_.connections.keeper(flow),
+                                                     work.entropy[flow],
+                                                     net_.random_at(out.link));
     out.drawn = false;
     const bool last = segment.offset + segment.payload_bytes == flows_.extent(flow).size_bytes;
     packet = {

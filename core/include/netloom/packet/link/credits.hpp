@@ -27,7 +27,9 @@ class Credits {
 
   void handle(const Event& /*event*/) {}
 
-  void prefetch(std::uint32_t /*in*/, const Packet& /*packet*/) const {}
+  void prefetch(std::uint32_t in, const Packet& packet) const {
+    net_.expect_credit(in, packet.lane);
+  }
 
   template <class Archive>
   void visit(Archive& /*archive*/) {}

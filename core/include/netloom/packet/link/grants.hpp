@@ -41,12 +41,12 @@ class GrantPool {
   }
 
   /// Removes the grants that have arrived, and returns their blocks.
-  std::int64_t take_due(GrantList& list, Time now, std::uint64_t order) {
-    std::int64_t blocks = 0;
+  std::int32_t take_due(GrantList& list, Time now, std::uint64_t order) {
+    std::int32_t blocks = 0;
     while (list.head != kNoNode &&
            !is_before({.at = now, .order = order}, nodes_[list.head].arrival)) {
       const std::uint32_t node = list.head;
-      blocks += nodes_[node].blocks;
+      blocks += static_cast<std::int32_t>(nodes_[node].blocks);
       list.head = nodes_[node].next;
       nodes_[node].next = free_;
       free_ = node;

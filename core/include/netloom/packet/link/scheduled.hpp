@@ -98,7 +98,19 @@ class Scheduled {
     return released_[next_released_++];
   }
 
-  void prefetch(std::uint32_t /*in*/, const Packet& /*packet*/) const {}
+  void prefetch(std::uint32_t in, const Packet& packet) const {
+    if (in == kNone) {
+      return;  // a piece that has just been cut
+    }
+    net_.expect_credit(in, packet.lane);
+    const std::uint32_t vertex = net_.ports[in].target;
+    const bool is_piece = packet.lane != kControl && is_host_[vertex] == 0 &&
+                          is_host_[net_.ports[in ^ 1U].target] == 0;
+    if (is_piece && net_.is_beside(vertex, packet.target)) {
+      net_.fetch(packet.number);
+      fetch_line(&queues_[packet.bits >> 32U]);
+    }
+  }
 
   template <class Archive>
   void visit(Archive& archive) {

@@ -20,14 +20,14 @@ inline bool marks(Network& net, std::uint32_t link, std::uint8_t lane) {
     return false;
   }
   if (set.root_marks) {
-    return net.has_credit_for_more(link, lane) && net.random.uniform() < set.pmax[link];
+    return net.has_credit_for_more(link, lane) && net.random_at(link).uniform() < set.pmax[link];
   }
   const std::int64_t high = set.kmax_bytes[link];
   if (waiting > high) {
     return true;
   }
   const double share = static_cast<double>(waiting - low) / static_cast<double>(high - low);
-  return net.random.uniform() < set.pmax[link] * share;
+  return net.random_at(link).uniform() < set.pmax[link] * share;
 }
 
 }  // namespace netloom::packet

@@ -17,7 +17,7 @@ class Replication {
  public:
   explicit Replication(const Config& config)
       : set_(config.timing),
-        num_streams_(set_.stream.empty() ? config.work.source.size() : set_.streams.size()),
+        num_streams_(set_.stream.empty() ? config.work.num_transfers() : set_.streams.size()),
         next_(set_.replicates.empty() ? 0 : num_streams_, 1) {
     std::uint32_t count = 0;
     place_.resize(set_.eliminates.size());

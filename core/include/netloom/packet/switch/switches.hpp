@@ -40,7 +40,7 @@ class Switches final : public SwitchSide {
         balance_(network.config.balance, network),
         pint_(network.config.switches.pint ? network.ports.size() : 0),
         noticed_at_(
-            network.config.switches.notice_ps.empty() ? 0 : network.config.work.source.size(),
+            network.config.switches.notice_ps.empty() ? 0 : network.config.work.num_transfers(),
             kNever),
         several_(!network.config.work.turn.empty()),
         shares_nics_(network.config.hosts.probe_rtts == 0 &&
@@ -119,16 +119,19 @@ class Switches final : public SwitchSide {
     Packet& packet = net_.pool[index];
     const std::uint32_t vertex = net_.ports[in].target;
     const Ways ways = net_.ways(vertex, packet.target);
-    if (ways.empty() || (ways.size() > 1 && !balance_.is_fixed())) {
+    control_.prefetch(in, packet);
+    if (ways.empty()) {
       return;
     }
-    const std::uint32_t out =
+    if (ways.size() > 1 && !balance_.is_fixed()) {
+      if (const std::uint32_t out = balance_.guess(net_, vertex, packet, ways); out != kNone) {
+        expect_departure(out, packet.lane);
+      }
+      return;
+    }
+    packet.came_by =
         ways.size() == 1 ? static_cast<std::uint32_t>(ways[0]) : choose(vertex, packet, ways);
-    packet.came_by = out;
-    fetch_line(&net_.ports[out]);
-    fetch_line(&net_.queue(out, packet.lane));
-    fetch_line(&net_.config.switches.kmin_bytes[out]);
-    control_.prefetch(in, packet);
+    expect_departure(packet.came_by, packet.lane);
   }
 
   void expect_soon(std::uint32_t /*in*/, Index index) override {
@@ -143,6 +146,7 @@ class Switches final : public SwitchSide {
     for (std::uint32_t lanes = net_.ports[link].waiting; lanes != 0; lanes &= lanes - 1) {
       const auto lane = static_cast<std::uint8_t>(std::countr_zero(lanes));
       fetch_line(&net_.pool[net_.queue(link, lane).head]);
+      net_.expect_credit(link, lane);
     }
     net_.expect_flight(link);
     fetch_line(&net_.config.switches.kmin_bytes[link]);
@@ -194,6 +198,14 @@ class Switches final : public SwitchSide {
     if constexpr (kTimed) {
       timed_.visit(archive);
     }
+  }
+
+  /// Fetches what a packet of this lane will meet where it leaves.
+  void expect_departure(std::uint32_t out, std::uint8_t lane) {
+    fetch_line(&net_.ports[out]);
+    fetch_line(&net_.queue(out, lane));
+    fetch_line(&net_.config.switches.kmin_bytes[out]);
+    net_.expect_credit(out, lane);
   }
 
   void admit(std::uint32_t in, std::uint32_t out, Index index) {
@@ -410,7 +422,7 @@ class Switches final : public SwitchSide {
                                                out.waiting_bytes,
                                                static_cast<double>(out.rate_bps),
                                                net_.config.hosts.base_rtt_ps);
-      const auto code = cc::PintCode::encode(utilization, net_.random.uniform());
+      const auto code = cc::PintCode::encode(utilization, net_.random_at(link).uniform());
       packet.num_hops = std::max(packet.num_hops, code);
     }
     port.sent(net_.now, packet.size_bytes);
@@ -433,7 +445,7 @@ class Switches final : public SwitchSide {
   void trim(std::uint32_t in, std::uint32_t out, Index index) {
     if constexpr (requires { control_.shrink(in, 0U); }) {
       const Index last = net_.queue(out, net_.pool[index].lane).tail;
-      if (last != kNone && (net_.random() & 1U) != 0) {
+      if (last != kNone && (net_.random_at(out)() & 1U) != 0) {
         exchange(in, out, index, last);
       }
       Packet& packet = net_.pool[index];

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netloom.engines.packet.engine import run_packets
-from netloom.engines.packet.known.alone import run_with_known
+from netloom.engines.packet.known.known_run import run_with_known
 from netloom.engines.packet.lower import Recording
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from netloom.engines.packet.faults import PacketFault
     from netloom.engines.packet.known.symmetry import Folded
     from netloom.engines.packet.settings import PacketSettings
+    from netloom.engines.packet.states import StateStore
     from netloom.fabric.wiring.wiring import PacketTopology
     from netloom.workload.transfers import Transfers
 
@@ -37,6 +38,8 @@ def run_folded(  # noqa: PLR0913  (as run_packets, and what was folded)
     watch: Recording | None = None,
     on_progress: Callable[[Progress], bool] | None = None,
     skips: bool = False,
+    states: StateStore | None = None,
+    num_workers: int = 1,
 ) -> Delivery:
     """Return what becomes of *transfers*; as :func:`~netloom.engines.packet.engine.run_packets`.
 
@@ -54,6 +57,8 @@ def run_folded(  # noqa: PLR0913  (as run_packets, and what was folded)
         watch: As there.
         on_progress: As there.
         skips: Whether messages that meet no other take their time alone; nothing is watched then.
+        states: As there.
+        num_workers: As there.
     """
 
     def run(some: Transfers, seen: Recording) -> Delivery:
@@ -66,6 +71,8 @@ def run_folded(  # noqa: PLR0913  (as run_packets, and what was folded)
                 until_ps=until_ps,
                 faults=faults,
                 on_progress=on_progress,
+                states=states,
+                num_workers=num_workers,
             )
         return run_packets(
             wiring,
@@ -76,6 +83,8 @@ def run_folded(  # noqa: PLR0913  (as run_packets, and what was folded)
             faults=faults,
             watch=seen,
             on_progress=on_progress,
+            states=states,
+            num_workers=num_workers,
         )
 
     asked = watch or Recording()
