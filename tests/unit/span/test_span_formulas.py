@@ -111,9 +111,24 @@ def test_two_sites_move_each_gradient_byte_once_each_way() -> None:
     assert bytes_each_way(3.0, 3, "tree") == 3.0
 
 
-def test_what_the_backward_pass_hides_is_not_exposed() -> None:
-    assert exposed_exchange_s(2.0, 1.0, hidden_s=2.5, chunks=4) == 0.0
-    assert exposed_exchange_s(4.0, 1.0, hidden_s=2.5, chunks=4) == pytest.approx(1.75)
+def exposed_s(sent_s: float, inside_s: float, delays_s: float = 0.0) -> float:
+    """Return what four chunks show behind 2.5 s of computation."""
+    return float(
+        exposed_exchange_s(
+            sent_s, inside_s, delays_s=delays_s, hidden_s=2.5, inside_exposed_s=0.0, chunks=4
+        )
+    )
+
+
+def test_the_backward_pass_hides_all_but_the_last_chunk() -> None:
+    assert exposed_s(2.0, 1.0) == pytest.approx(2.0 / 4)
+    assert exposed_s(4.0, 1.0) == pytest.approx(4.0 + 1.0 / 4 - 2.5)
+
+
+def test_chunks_do_not_shorten_the_fibre() -> None:
+    # Delays come in whole on top of either side's pace, and of a last chunk that nothing hides.
+    for sent_s, inside_s in ((2.0, 1.0), (4.0, 1.0), (1.0, 4.0)):
+        assert exposed_s(sent_s, inside_s, 0.1) == pytest.approx(exposed_s(sent_s, inside_s) + 0.1)
 
 
 def test_local_updates_wait_only_beyond_their_slack() -> None:

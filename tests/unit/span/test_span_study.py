@@ -9,6 +9,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
+import jsonschema
 import pytest
 
 import netloom as nl
@@ -29,6 +30,13 @@ EXAMPLE = example_text("llama-3.1-405b-two-sites")
 @pytest.fixture(scope="module")
 def found() -> Spanning:
     return nl.span(nl.example("llama-3.1-405b-two-sites"))
+
+
+def test_the_parts_of_the_latency_add_up_to_it(found: Spanning) -> None:
+    # 500 km x 4.9 us, 6 amplifiers of 0.15 us, 4 us of optics at each end, 2 us of FlexE.
+    explained = found.why("latency_s")
+    assert explained.value == pytest.approx(2450e-6 + 0.9e-6 + 8e-6 + 2e-6)
+    assert sum(float(part.value) for part in explained.parts) == pytest.approx(explained.value)
 
 
 def test_efficiency_is_one_site_over_several(found: Spanning) -> None:
@@ -52,7 +60,7 @@ def test_efficiency_falls_with_distance_and_needed_bandwidth_does_not(found: Spa
         shares = [
             point.efficiency
             for point in found.curve
-            if point.placement == kind and not point.more_in_flight
+            if point.placement == kind and not point.follows_delay
         ]
         assert len(shares) == 100
         assert shares == sorted(shares, reverse=True)
@@ -146,8 +154,9 @@ def test_validate_span_prints_every_row_with_its_tag(
     few = partial(validate_span, num_seeds=num_seeds)
     monkeypatch.setattr("netloom.validation.validate.validate_span", few)
     assert main(["validate", "span", "--rows", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)["result"]
-    rows = {row["row_id"]: row for row in result["per_row"]}
+    printed = json.loads(capsys.readouterr().out)
+    jsonschema.Draft202012Validator(nl.schema("validate")).validate(printed)
+    rows = {row["row_id"]: row for row in printed["result"]["per_row"]}
     assert {f"W{n}" for n in range(1, 34)} <= {name.split("-")[0] for name in rows}
     assert all(row["tag"] for row in rows.values())
     missed = {name for name, row in rows.items() if row["ok"] is False}

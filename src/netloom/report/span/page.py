@@ -88,10 +88,10 @@ def _map(found: Spanning) -> Figure:
 
 
 def _curve(found: Spanning) -> Figure:
-    names = dict.fromkeys((point.placement, point.more_in_flight) for point in found.curve)
+    names = dict.fromkeys((point.placement, point.follows_delay) for point in found.curve)
     series = []
     for hue, (kind, ahead) in enumerate(names):
-        points = [p for p in found.curve if (p.placement, p.more_in_flight) == (kind, ahead)]
+        points = [p for p in found.curve if (p.placement, p.follows_delay) == (kind, ahead)]
         series.append(
             Series(
                 name=kind + (", more in flight" if ahead else ""),

@@ -49,7 +49,8 @@ def needed(found: Spanning) -> str:
     if found.bandwidth_needed_bps is None:
         return "No bandwidth keeps the loss below 5 % at this distance with this placement."
     return (
-        f"{rate(found.bandwidth_needed_bps)} of payload each way keep the loss below 5 %; there "
+        f"{rate(found.bandwidth_needed_bps)} of payload each way keep the loss below 5 % "
+        f"with {found.best.placement} across; there "
         f"are {rate(found.case.rate_bps)}."
     )
 

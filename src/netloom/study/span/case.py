@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from itertools import pairwise, permutations
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from netloom.workload.collective import Axis
@@ -11,17 +12,16 @@ from netloom.workload.collective import Axis
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from netloom.fabric.span.lines import BuiltSpan
     from netloom.parts.parts import Model
-    from netloom.spec.scenario import Scenario
+    from netloom.spec.scenario import Parallel, Scenario
     from netloom.spec.sites import SiteSpec, SyncSpec
     from netloom.step.across.exchange import AcrossShape
     from netloom.step.model import Step
+    from netloom.study.span.walk import SiteWalk
 
-__all__ = ["CutCase", "cut_case", "stages_before", "walk_of"]
+__all__ = ["CutCase", "cut_case", "stages_before", "whole_gpus"]
 
 BF16_BYTES: Final = 2
-MAX_ORDERED: Final = 7  # sites whose every order is tried for a ring
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,8 @@ class CutCase:
         activation_bytes: Over a cut for one micro-batch of every pipeline, one direction.
         batch_memory_bytes: What one more micro-batch in flight takes of a GPU.
         free_memory_bytes: What a GPU has left.
-        cuts: Stages before each crossing, where the pipeline is laid over the sites.
+        whole_copies: Whether every site holds copies of the model, and groups of experts, whole.
+        cuts: Stages before each crossing, where the pipeline can be laid over the sites.
         rate_bps: Payload of the slowest span on the way, one direction.
         delay_s: Of the longest span on the way, one way.
         hops: Delays on the critical path of an all-reduce across.
@@ -64,6 +65,7 @@ class CutCase:
     num_sites: int
     shape: AcrossShape
     hops: int
+    whole_copies: bool
     cuts: tuple[int, ...]
     rate_bps: float
     delay_s: float
@@ -73,25 +75,6 @@ class CutCase:
     def turn_s(self) -> float:
         """Of the slowest stage: both passes of one micro-batch."""
         return max(f + b for f, b in zip(self.forward_s, self.backward_s, strict=True))
-
-
-def walk_of(scenario: Scenario) -> tuple[tuple[str, ...], AcrossShape]:
-    """Return the sites in the order of an exchange, and whether that closes to a ring.
-
-    Where no ring passes every site once, the exchange goes up and down a tree.
-    """
-    names = [site.name for site in scenario.sites]
-    joined = {frozenset(span.between) for span in scenario.spans}
-    if len(names) == 2:
-        return tuple(names), "ring"
-    if len(names) > MAX_ORDERED:
-        ring = all(frozenset(pair) in joined for pair in pairwise([*names, names[0]]))
-        return tuple(names), "ring" if ring else "tree"
-    for order in permutations(names[1:]):
-        around = [names[0], *order, names[0]]
-        if all(frozenset(pair) in joined for pair in pairwise(around)):
-            return tuple(around[:-1]), "ring"
-    return tuple(names), "tree"
 
 
 def stages_before(sites: Sequence[SiteSpec], num_stages: int) -> tuple[int, ...]:
@@ -107,13 +90,13 @@ def stages_before(sites: Sequence[SiteSpec], num_stages: int) -> tuple[int, ...]
 
 
 def cut_case(
-    scenario: Scenario, step: Step, model: Model, spans: Sequence[BuiltSpan], *, num_gpus: int
+    scenario: Scenario, step: Step, model: Model, walk: SiteWalk, *, num_gpus: int
 ) -> CutCase:
     """Return the job's case."""
     parallel, training = scenario.job.parallel, scenario.job.trained
     pipeline, practice = step.pipeline, step.practice
-    _, shape = walk_of(scenario)
-    num_sites = len(scenario.sites)
+    in_order = sorted(scenario.sites, key=lambda site: walk.order.index(site.name))
+    num_sites = len(in_order)
     ranks = parallel.tensor * parallel.context * parallel.pipeline
     copies = max(1, num_gpus // ranks)
     exposed_s = float(step.exposed_s[Axis.DATA])
@@ -143,13 +126,29 @@ def cut_case(
         ),
         parameters=model.parameters,
         num_sites=num_sites,
-        shape=shape,
+        shape=walk.shape,
         hops=2 * (num_sites - 1),
-        cuts=stages_before(scenario.sites, len(stages)),
-        rate_bps=min(span.payload_bps for span in spans),
-        delay_s=max(span.latency.total_s for span in spans),
+        whole_copies=_whole_copies(scenario, num_gpus),
+        cuts=stages_before(in_order, len(stages)) if walk.in_line else (),
+        rate_bps=walk.rate_bps,
+        delay_s=walk.longest.latency.total_s,
         sync=scenario.job.sync,
     )
+
+
+def whole_gpus(parallel: Parallel) -> int:
+    """Return the GPUs of which a site must hold a multiple, so that data alone crosses.
+
+    A copy of the model, and every stage's group of experts, which lies over several copies.
+    """
+    experts = parallel.pipeline * parallel.expert * (parallel.expert_tensor or 1)
+    return math.lcm(parallel.tensor * parallel.context * parallel.pipeline, experts)
+
+
+def _whole_copies(scenario: Scenario, num_gpus: int) -> bool:
+    total = sum(site.nodes for site in scenario.sites)
+    whole = whole_gpus(scenario.job.parallel)
+    return all(site.nodes * num_gpus // total % whole == 0 for site in scenario.sites)
 
 
 def _crosses_with_weights(scenario: Scenario, copies: int) -> bool:
@@ -163,5 +162,8 @@ def _crosses_with_weights(scenario: Scenario, copies: int) -> bool:
 
 
 def _pipeline_s(step: Step) -> float:
-    """Return what the pipeline of the one-site step takes: all but exchanges and the update."""
-    return float(step.duration_s - step.optimizer_s - step.exposed_s[Axis.DATA])
+    """Return what the pipeline of the one-site step takes: all before its last exchange.
+
+    What ZeRO 3 gathers in every pass is part of the passes.
+    """
+    return float(step.duration_s - step.optimizer_s - step.pipeline.after_s)

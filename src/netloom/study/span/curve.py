@@ -10,14 +10,13 @@ import numpy as np
 from netloom.study.span.placements import more_in_flight, step_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from netloom.fabric.span.lines import BuiltSpan
     from netloom.study.span.case import CutCase
-    from netloom.study.span.placements import PlacementKind
-    from netloom.study.span.reliability import Repair
+    from netloom.study.span.placements import PlacementKind, Repairs
 
 __all__ = ["LOSS_GOAL", "LengthPoint", "NeededRate", "curve", "distances_m", "needed_rates"]
 
@@ -30,11 +29,15 @@ MOST_BPS: Final = 1e16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LengthPoint:
-    """The efficiency of a placement if the spans were *length_m* long."""
+    """The efficiency of a placement if the spans were *length_m* long.
+
+    Attributes:
+        follows_delay: Whether as many micro-batches are in flight as hide the delay.
+    """
 
     length_m: float
     placement: PlacementKind
-    more_in_flight: bool
+    follows_delay: bool
     efficiency: float
 
 
@@ -56,7 +59,7 @@ def curve(
     case: CutCase,
     span: BuiltSpan,
     kinds: Sequence[tuple[PlacementKind, bool]],
-    repair: Callable[[PlacementKind], Repair],
+    repairs: Repairs,
     lengths_m: NDArray[np.float64],
 ) -> tuple[LengthPoint, ...]:
     """Return the efficiency of each placement at each length, all else as in the scenario.
@@ -66,12 +69,12 @@ def curve(
     delays_s = np.array([span.one_way_s(length_m) for length_m in lengths_m])
     points = []
     for kind, ahead in kinds:
-        times = _times(case, kind, delays_s, case.rate_bps, repair(kind), ahead=ahead)
+        times = _times(case, kind, delays_s, case.rate_bps, repairs, ahead=ahead)
         points += [
             LengthPoint(
                 length_m=float(length_m),
                 placement=kind,
-                more_in_flight=ahead,
+                follows_delay=ahead,
                 efficiency=float(case.one_site_s / time_s),
             )
             for length_m, time_s in zip(lengths_m, times, strict=True)
@@ -84,7 +87,7 @@ def _times(
     kind: PlacementKind,
     delays_s: NDArray[np.float64],
     rate_bps: float | NDArray[np.float64],
-    repair: Repair,
+    repairs: Repairs,
     *,
     ahead: bool,
 ) -> NDArray[np.float64]:
@@ -92,14 +95,14 @@ def _times(
     shape = np.broadcast_shapes(delays_s.shape, np.shape(rate_bps))
     delays, rates = np.broadcast_to(delays_s, shape), np.broadcast_to(rate_bps, shape)
     if kind in ("data", "local") or not ahead:
-        return np.broadcast_to(step_s(case, kind, delays, rates, repair=repair), shape)
+        return np.broadcast_to(step_s(case, kind, delays, rates, repairs=repairs), shape)
     counts = np.array([_rounded(more_in_flight(case, float(one))) for one in delays.ravel()])
     counts = counts.reshape(shape)
     times = np.empty(shape)
     for count in np.unique(counts):
         at = counts == count
         more = min(int(count), more_in_flight(case, float("inf")) if count else 0)
-        times[at] = step_s(case, kind, delays[at], rates[at], repair=repair, more=more)
+        times[at] = step_s(case, kind, delays[at], rates[at], repairs=repairs, more=more)
     return times
 
 
@@ -112,7 +115,7 @@ def needed_rates(
     case: CutCase,
     span: BuiltSpan,
     kind: PlacementKind,
-    repair: Repair,
+    repairs: Repairs,
     lengths_m: NDArray[np.float64],
 ) -> tuple[NeededRate, ...]:
     """Return the rate that loses 5 % at each length, by bisection on a logarithmic axis."""
@@ -121,10 +124,10 @@ def needed_rates(
     low = np.full(len(lengths_m), np.log(LEAST_BPS))
     high = np.full(len(lengths_m), np.log(MOST_BPS))
     ahead = kind in ("pipeline", "both")
-    enough = _times(case, kind, delays_s, np.exp(high), repair, ahead=ahead) <= limit_s
+    enough = _times(case, kind, delays_s, np.exp(high), repairs, ahead=ahead) <= limit_s
     for _ in range(24):
         middle = (low + high) / 2
-        holds = _times(case, kind, delays_s, np.exp(middle), repair, ahead=ahead) <= limit_s
+        holds = _times(case, kind, delays_s, np.exp(middle), repairs, ahead=ahead) <= limit_s
         high, low = np.where(holds, middle, high), np.where(holds, low, middle)
     return tuple(
         NeededRate(

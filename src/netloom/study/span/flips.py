@@ -9,11 +9,10 @@ import numpy as np
 from netloom.study.span.placements import step_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from netloom.study.span.case import CutCase
-    from netloom.study.span.placements import Numbers, PlacementKind, SitePlacement
-    from netloom.study.span.reliability import Repair
+    from netloom.study.span.placements import Numbers, Repairs, SitePlacement
 
 __all__ = ["flip_of"]
 
@@ -24,7 +23,7 @@ def flip_of(
     case: CutCase,
     best: SitePlacement,
     rows: Sequence[SitePlacement],
-    repair: Callable[[PlacementKind], Repair],
+    repairs: Repairs,
 ) -> str:
     """Return in a sentence which rate or which delay would make another placement win."""
     others = [row for row in rows if row.placement not in (best.placement, "local")]
@@ -39,7 +38,7 @@ def flip_of(
                 row.placement,
                 delay,
                 rate,
-                repair=repair(row.placement),
+                repairs=repairs,
                 more=row.more_in_flight,
             )
             for row in (best, other)

@@ -17,7 +17,7 @@ from netloom.step.across.exchange import (
 from netloom.step.across.pipeline import SiteCrossing, extra_in_flight, schedule_s
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from netloom.study.span.reliability import Repair
 
     Numbers = float | NDArray[np.float64]
+    Repairs = Mapping["PlacementKind", Repair]
 
 __all__ = [
     "PLACEMENTS",
@@ -73,7 +74,9 @@ def more_in_flight(case: CutCase, delay_s: float) -> int:
     if delay_s < most * turn_s:
         most = extra_in_flight(delay_s, case.forward_s[slowest], case.backward_s[slowest])
     room = int(max(0.0, case.free_memory_bytes) // max(case.batch_memory_bytes, 1.0))
-    return max(0, min(most, room, case.num_micro_batches))
+    # The stage before the last cut has this many in flight already, and no more than all.
+    already = len(case.forward_s) - case.cuts[-1] + 1
+    return max(0, min(most, room, case.num_micro_batches - already))
 
 
 def step_s(
@@ -82,36 +85,37 @@ def step_s(
     delay_s: Numbers,
     rate_bps: Numbers,
     *,
-    repair: Repair,
+    repairs: Repairs,
     more: int = 0,
 ) -> Numbers:
-    """Return the step's time; *more* micro-batches are in flight before the cut."""
+    """Return the step's time; *more* micro-batches are in flight before the cut.
+
+    *repairs* say how losses are repaired, of gradients, activations and outer updates.
+    """
     if kind == "local":
-        return case.one_site_s + _local_extra_s(case, delay_s, rate_bps, repair)
+        return case.one_site_s + _local_extra_s(case, delay_s, rate_bps, repairs["local"])
     extra: Numbers = 0.0
     if kind in ("pipeline", "both"):
-        extra = extra + _pipeline_extra_s(case, delay_s, rate_bps, more)
+        extra = extra + _pipeline_extra_s(case, delay_s, rate_bps, repairs["pipeline"], more)
     if kind in ("data", "both"):
-        extra = extra + _data_extra_s(case, delay_s, rate_bps, repair)
+        extra = extra + _data_extra_s(case, delay_s, rate_bps, repairs["data"])
     return case.one_site_s + extra
 
 
 def _data_extra_s(case: CutCase, delay_s: Numbers, rate_bps: Numbers, repair: Repair) -> Numbers:
     sent = bytes_each_way(case.volume_bytes, case.num_sites, case.shape)
-    across_s = exchange_s(
-        sent * (1 + repair.line_overhead),
-        rate_bps * repair.rate_share,
-        delay_s,
-        hops=case.hops,
+    left_bps = rate_bps * repair.rate_share / (1 + repair.line_overhead)
+    exposed_s = exposed_exchange_s(
+        sent * 8 / left_bps + 2 * delay_s * repair.waits_rtts,
+        case.inside_s,
+        delays_s=case.hops * delay_s,
+        hidden_s=case.hidden_s,
+        inside_exposed_s=case.inside_exposed_s,
         chunks=case.sync.chunks,
     )
-    across_s = across_s + 2 * delay_s * repair.waits_rtts
-    exposed_s = exposed_exchange_s(
-        across_s, case.inside_s, hidden_s=case.hidden_s, chunks=case.sync.chunks
-    )
     gathered = bytes_each_way(case.unhidden_bytes, case.num_sites, case.shape)
-    weights_s = gathered * 8 / rate_bps + (2 * case.hops * delay_s if gathered else 0.0)
-    return np.maximum(0.0, exposed_s - case.inside_exposed_s) + weights_s
+    weights_s = gathered * 8 / left_bps + (2 * case.hops * delay_s if gathered else 0.0)
+    return exposed_s + weights_s
 
 
 def crossed_s(case: CutCase, delay_s: Numbers, rate_bps: Numbers, more: int) -> Numbers:
@@ -130,9 +134,16 @@ def crossed_s(case: CutCase, delay_s: Numbers, rate_bps: Numbers, more: int) -> 
     )
 
 
-def _pipeline_extra_s(case: CutCase, delay_s: Numbers, rate_bps: Numbers, more: int) -> Numbers:
-    """Return what crossings add over the pipeline of the one-site step."""
-    return np.maximum(0.0, crossed_s(case, delay_s, rate_bps, more) - case.pipeline_s)
+def _pipeline_extra_s(
+    case: CutCase, delay_s: Numbers, rate_bps: Numbers, repair: Repair, more: int
+) -> Numbers:
+    """Return what crossings add over the pipeline of the one-site step.
+
+    What repairs losses takes its share of the line, and each micro-batch waits for its own.
+    """
+    waited_s = delay_s * (1 + 2 * repair.waits_rtts)
+    left_bps = rate_bps * repair.rate_share / (1 + repair.line_overhead)
+    return np.maximum(0.0, crossed_s(case, waited_s, left_bps, more) - case.pipeline_s)
 
 
 def _local_extra_s(case: CutCase, delay_s: Numbers, rate_bps: Numbers, repair: Repair) -> Numbers:
@@ -160,8 +171,8 @@ def _bytes_over_cut(case: CutCase, kind: PlacementKind) -> float:
     return counted[kind]
 
 
-def _placed(case: CutCase, kind: PlacementKind, more: int, repair: Repair) -> SitePlacement:
-    time_s = float(step_s(case, kind, case.delay_s, case.rate_bps, repair=repair, more=more))
+def _placed(case: CutCase, kind: PlacementKind, more: int, repairs: Repairs) -> SitePlacement:
+    time_s = float(step_s(case, kind, case.delay_s, case.rate_bps, repairs=repairs, more=more))
     crosses = kind in ("pipeline", "both")
     memory = more * case.batch_memory_bytes
     return SitePlacement(
@@ -193,11 +204,13 @@ def _note(kind: PlacementKind, more: int) -> str:
     return f"half the copies run the other way round, so both cross; {ahead}"
 
 
-def table_of(case: CutCase, repair: Callable[[PlacementKind], Repair]) -> tuple[SitePlacement, ...]:
+def table_of(case: CutCase, repairs: Repairs) -> tuple[SitePlacement, ...]:
     """Return every placement, the fastest first and another algorithm last."""
-    rows = [_placed(case, "data", 0, repair("data")), _placed(case, "local", 0, repair("local"))]
+    rows = []
+    if case.whole_copies:
+        rows += [_placed(case, kind, 0, repairs) for kind in ("data", "local")]
     if case.cuts:
         ahead = more_in_flight(case, case.delay_s)
         for kind in ("pipeline", "both"):
-            rows += [_placed(case, kind, more, repair(kind)) for more in dict.fromkeys((ahead, 0))]
+            rows += [_placed(case, kind, more, repairs) for more in dict.fromkeys((ahead, 0))]
     return tuple(sorted(rows, key=lambda row: (row.placement == "local", row.step_time_s)))

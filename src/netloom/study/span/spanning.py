@@ -19,8 +19,7 @@ from netloom.results.tabular import Tabular
 from netloom.step.across.exchange import bytes_each_way, outer_bytes
 from netloom.study.goodput.model import goodput as goodput_of
 from netloom.study.inputs import catalog_of, model_of
-from netloom.study.predict.prediction import predict
-from netloom.study.span.case import cut_case
+from netloom.study.span.case import cut_case, whole_gpus
 from netloom.study.span.classes import class_bounds
 from netloom.study.span.cost import span_cost
 from netloom.study.span.curve import curve, distances_m, needed_rates
@@ -29,7 +28,9 @@ from netloom.study.span.failures import ladder, span_failures
 from netloom.study.span.flips import flip_of
 from netloom.study.span.placements import crossed_s, step_s, table_of
 from netloom.study.span.reliability import choices, chosen
+from netloom.study.span.slowest import slowest_of_sites
 from netloom.study.span.streams import scheduled_streams
+from netloom.study.span.walk import walk_of
 
 if TYPE_CHECKING:
     from netloom.fabric.span.lines import BuiltSpan
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from netloom.study.span.placements import PlacementKind, SitePlacement
     from netloom.study.span.reliability import Repair
     from netloom.study.span.streams import ScheduledStream
+    from netloom.study.span.walk import SiteWalk
 
 __all__ = ["DEFINITION", "Spanning", "span"]
 
@@ -53,6 +55,7 @@ DEFINITION: Final = (
     "GPUs"
 )
 NEEDED_POINTS: Final = 17
+REPAIRED: Final[tuple[PlacementKind, ...]] = ("data", "pipeline", "local")
 CHECKED_M: Final = 1_000e3
 MODEL: Final = Source(
     citation="netloom's own formulas of docs/models/span.md, checked by 'netloom validate span'",
@@ -65,7 +68,8 @@ class Spanning(Tabular, Explained):
     """A job over several sites.
 
     Attributes:
-        one_site: The prediction where all nodes stand at one site.
+        one_site: The prediction where all nodes stand at one site, of the slowest kind of node.
+        walk: Which spans carry an exchange, in which order.
         best: The placement that is answered for: the one asked for, or the fastest.
         placements: Every placement, the fastest first.
         flip: What would have to change for the second to win.
@@ -78,6 +82,7 @@ class Spanning(Tabular, Explained):
     scenario: Scenario
     one_site: Prediction
     spans: tuple[BuiltSpan, ...]
+    walk: SiteWalk
     case: CutCase
     best: SitePlacement
     placements: tuple[SitePlacement, ...]
@@ -106,7 +111,7 @@ class Spanning(Tabular, Explained):
         if not rows:
             return (
                 "A pipeline cannot be laid over these sites: their nodes do not divide as its "
-                "stages do."
+                "stages do, or no span leads from one to the next."
             )
         ahead = max(rows, key=lambda row: row.more_in_flight)
         lost_s = self._pipeline_s(0) - self._pipeline_s(0, delay_s=0.0)
@@ -151,8 +156,8 @@ class Spanning(Tabular, Explained):
             )
         if any(site.node is not None for site in self.scenario.sites):
             doubts.append(
-                "Sites with other nodes are timed as the cluster's: the slower node would pace a "
-                "step."
+                "Sites have nodes of several kinds: all are timed as the slowest, "
+                f"{self.one_site.network.node.name}, and no such run is published."
             )
         return self.one_site.step.validity & Validity(tuple(doubts))
 
@@ -188,7 +193,8 @@ class Spanning(Tabular, Explained):
                 if self.bandwidth_needed_bps is None
                 else self.bandwidth_needed_bps,
                 unit="" if self.bandwidth_needed_bps is None else "bit/s",
-                how="bisection of the payload rate of one direction, all else as in the scenario",
+                how="bisection of the payload rate of one direction, with "
+                f"{self.best.placement} across and all else as in the scenario",
             ),
         }
 
@@ -251,23 +257,21 @@ def span(
     """
     parts = catalog or catalog_of(scenario)
     asked = scenario if length_m is None else _stretched(scenario, length_m)
-    one_site = predict(asked, parts)
-    check_sites(asked, one_site.network.design.num_nodes)
+    one_site = slowest_of_sites(asked, parts)
+    design = one_site.network.design
+    check_sites(asked, design.num_nodes)
     spans = _built(asked, parts)
-    model = model_of(asked, parts)
-    case = cut_case(asked, one_site.step, model, spans, num_gpus=one_site.network.design.num_gpus)
-    longest = max(spans, key=lambda one: one.latency.total_s)
-    repairs = {kind: choices(longest, _message_bytes(case, kind)) for kind in ("data", "local")}
-
-    def repair(kind: PlacementKind) -> Repair:
-        return chosen(repairs["local" if kind == "local" else "data"])
-
-    placements = table_of(case, repair)
+    walk = walk_of([site.name for site in asked.sites], spans)
+    longest = walk.longest
+    case = cut_case(asked, one_site.step, model_of(asked, parts), walk, num_gpus=design.num_gpus)
+    schemes = {kind: choices(longest, _message_bytes(case, kind)) for kind in REPAIRED}
+    repairs = {kind: chosen(rows) for kind, rows in schemes.items()}
+    placements = table_of(case, repairs)
     best = _asked_for(asked, placements)
     lengths_m = distances_m(num_distances)
     kinds = _curve_kinds(placements)
     few_m = distances_m(NEEDED_POINTS)
-    at_best = partial(needed_rates, case, longest, best.placement, repair(best.placement))
+    at_best = partial(needed_rates, case, longest, best.placement, repairs)
 
     def efficiency_at(rate_share: float, delay_s: float) -> float:
         time_s = step_s(
@@ -275,27 +279,26 @@ def span(
             best.placement,
             delay_s,
             case.rate_bps * rate_share,
-            repair=repair(best.placement),
+            repairs=repairs,
             more=best.more_in_flight,
         )
         return case.one_site_s / float(time_s)
 
     failures = span_failures(asked, spans, efficiency=best.efficiency, efficiency_at=efficiency_at)
-    kept = goodput_of(
-        one_site.network.design, asked.job.reliability, num_hosts=one_site.network.node.num_hosts
-    )
+    kept = goodput_of(design, asked.job.reliability, num_hosts=one_site.network.node.num_hosts)
     return Spanning(
         scenario=asked,
         one_site=one_site,
         spans=spans,
+        walk=walk,
         case=case,
         best=best,
         placements=placements,
-        flip=flip_of(case, best, placements, repair),
-        curve=curve(case, longest, kinds, repair, lengths_m),
+        flip=flip_of(case, best, placements, repairs),
+        curve=curve(case, longest, kinds, repairs, lengths_m),
         needed=at_best(few_m),
         bandwidth_needed_bps=at_best(np.array([longest.length_m]))[0].rate_bps,
-        reliability=repairs["local" if best.placement == "local" else "data"],
+        reliability=schemes["data" if best.placement == "both" else best.placement],
         classes=class_bounds(spans),
         streams=scheduled_streams(spans, optimal=optimal),
         edges=tuple(row for one in spans for row in edge_needs(one)),
@@ -324,34 +327,56 @@ def _stretched(scenario: Scenario, length_m: float) -> Scenario:
 
 
 def _message_bytes(case: CutCase, kind: PlacementKind) -> float:
-    """Return what one chunk of an exchange sends over a span, one direction."""
+    """Return what one exchange, fragment or micro-batch sends over a span, one direction.
+
+    Chunks of an exchange follow one another without a gap: it ends when none of them waits.
+    """
+    if kind == "pipeline":
+        return case.activation_bytes
     if kind == "local":
         outer = outer_bytes(case.parameters, case.sync.bits)
         return bytes_each_way(outer, case.num_sites, case.shape) / case.sync.fragments
-    return bytes_each_way(case.volume_bytes, case.num_sites, case.shape) / case.sync.chunks
+    return bytes_each_way(case.volume_bytes, case.num_sites, case.shape)
 
 
 def _asked_for(scenario: Scenario, rows: tuple[SitePlacement, ...]) -> SitePlacement:
     """Return the placement that the scenario asks for, else the fastest that fits."""
-    if scenario.job.sync.kind == "local":
-        return next(row for row in rows if row.placement == "local")
-    wanted = scenario.job.parallel.across
+    local = scenario.job.sync.kind == "local"
+    wanted = "local" if local else scenario.job.parallel.across
     for row in rows:
-        if row.fits and row.placement != "local" and wanted in ("auto", row.placement):
+        if row.fits and (row.placement == "local") == local and wanted in ("auto", row.placement):
             return row
-    raise SpecError(
-        key="job.parallel.across",
-        what=f"{wanted!r}, and {scenario.job.parallel.pipeline} stages do not divide over the "
-        f"sites as their nodes do ({', '.join(str(site.nodes) for site in scenario.sites)})",
-        remedy="use 'across: data', or as many stages as divide alike",
+    raise _no_such_placement(scenario, wanted)
+
+
+def _no_such_placement(scenario: Scenario, wanted: str) -> SpecError:
+    parallel = scenario.job.parallel
+    nodes = ", ".join(str(site.nodes) for site in scenario.sites)
+    reasons = []
+    if wanted != "pipeline":
+        reasons.append(
+            f"copies of {whole_gpus(parallel):,} GPUs, groups of experts included, are not whole "
+            f"at every site"
+        )
+    if wanted in ("pipeline", "both", "auto"):
+        reasons.append(f"{parallel.pipeline} stages do not divide over them as nodes and spans do")
+    return SpecError(
+        key="job.sync.kind" if wanted == "local" else "job.parallel.across",
+        what=f"{wanted!r}, and sites have {nodes} nodes: {'; '.join(reasons)}",
+        remedy="give sites nodes for whole copies, or as many stages as divide alike",
     )
 
 
 def _curve_kinds(rows: tuple[SitePlacement, ...]) -> list[tuple[PlacementKind, bool]]:
-    kinds: list[tuple[PlacementKind, bool]] = [("data", False), ("local", False)]
-    if any(row.placement == "pipeline" for row in rows):
-        kinds += [("pipeline", False), ("pipeline", True), ("both", True)]
-    return kinds
+    there = {row.placement for row in rows}
+    kinds: tuple[tuple[PlacementKind, bool], ...] = (
+        ("data", False),
+        ("local", False),
+        ("pipeline", False),
+        ("pipeline", True),
+        ("both", True),
+    )
+    return [one for one in kinds if one[0] in there]
 
 
 def _within_s(one: BuiltSpan) -> float | None:
@@ -373,10 +398,11 @@ def _how(kind: PlacementKind) -> str:
 
 
 def _line_whys(found: Spanning) -> tuple[Why, ...]:
-    case = found.case
+    case, walk = found.case, found.walk
     return (
         Why(name="bytes over the cut", value=found.best.bytes_over_cut, unit="B"),
         Why(name="payload rate, one direction", value=case.rate_bps, unit="bit/s"),
+        Why(name=f"{walk.shape} of sites", value=", ".join(walk.order)),
         _latency_why(found),
         Why(name="hidden behind the last backward pass", value=case.hidden_s, unit="s"),
         Why(name="delays on the critical path", value=float(case.hops)),
@@ -384,21 +410,26 @@ def _line_whys(found: Spanning) -> tuple[Why, ...]:
 
 
 def _latency_why(found: Spanning) -> Why:
-    longest = max(found.spans, key=lambda one: one.latency.total_s)
+    longest = found.walk.longest
     parts = [
         Why(name=name, value=time_s, unit="s") for name, time_s in longest.latency.parts_s().items()
     ]
-    parts[0] = replace(
-        parts[0],
-        how="route x delay a km",
-        parts=(longest.fibre.why("delay_per_km_s", unit="s"),),
-    )
+    used = {
+        "fibre": ("route x delay a km", longest.fibre.why("delay_per_km_s", unit="s")),
+        "optics": ("at both ends", longest.optics.why("latency_s", unit="s")),
+    }
+    parts = [
+        replace(part, how=used[part.name][0], parts=used[part.name][1:])
+        if part.name in used
+        else part
+        for part in parts
+    ]
     return Why(
         name=f"latency of {longest.name}",
         value=longest.latency.total_s,
         unit="s",
         how="one way: the sum of its parts",
-        parts=(*parts, longest.optics.why("latency_s", unit="s")),
+        parts=tuple(parts),
     )
 
 
