@@ -22,6 +22,23 @@ if TYPE_CHECKING:
 __all__ = ["parse_config", "read_config"]
 
 MAX_CONFIG_BYTES = 1_000_000
+# Names of transformers (src/transformers/models) whose attention is not causal.
+ENCODERS: Final = frozenset(
+    {
+        "albert",
+        "bert",
+        "camembert",
+        "deberta",
+        "deberta-v2",
+        "distilbert",
+        "electra",
+        "ernie",
+        "modernbert",
+        "roberta",
+        "vit",
+        "xlm-roberta",
+    }
+)
 MAX_VALUE = 2**31
 MAX_SHOWN = 60
 
@@ -51,7 +68,10 @@ PLAIN_ACTIVATIONS = frozenset(
     {"gelu", "gelu_new", "gelu_fast", "gelu_pytorch_tanh", "relu", "relu2"}
 )
 GATED_WITH_PLAIN_NAME = frozenset({"gemma", "gemma2", "gemma3", "gemma3_text"})
-GROUPED_ROUTERS: Final = frozenset({"deepseek_v3", "kimi_k2"})
+# Routers that choose groups of experts first, and how many there are where n_group is left out.
+GROUPED_ROUTERS: Final = {"deepseek_v3": 8, "kimi_k2": 1}
+# Every n-th layer has experts: Qwen's key, DeepSeek's, Llama 4's.
+INTERVALS: Final = ("decoder_sparse_step", "moe_layer_freq", "interleave_moe_layer_step")
 LEARNED_POSITIONS = frozenset({"gpt2", "opt", "gpt_bigcode"})
 
 
@@ -89,11 +109,13 @@ def parse_config(config: Mapping[str, object], *, where: str) -> Model:
     inner = config.get("text_config")
     if isinstance(inner, dict):
         config = inner
-    _refuse_sparse(config, where)
     read = {name: _count(config, name, where) for name in ALIASES}
     kind = str(config.get("model_type", ""))
+    _refuse_encoders(config, kind, where)
     shape = _completed(read, config, where)
+    shape |= _llama_4(config, shape, where)
     shape |= _shared_width(config, shape, where)
+    shape |= _dense_between(config, shape, where)
     shape |= layer_fields(config, num_layers=read["num_layers"], where=where)
     more = {
         "name": where,
@@ -105,7 +127,7 @@ def parse_config(config: Mapping[str, object], *, where: str) -> Model:
         "tied_embeddings": _tied(config, kind, where),
         "head_norms": kind.startswith("qwen3"),
         "clamped": kind == "gpt_oss",
-        "grouped_router": kind in GROUPED_ROUTERS,
+        "grouped_router": _grouped(config, kind, where),
         "sources": {"*": Source(citation=where, confidence="published")},
     }
     try:
@@ -114,6 +136,19 @@ def parse_config(config: Mapping[str, object], *, where: str) -> Model:
         raise _refusal(error, config, where) from error
     transformer(draft)
     return draft.model_copy(update={"parameters": float(parameters(draft))})
+
+
+def _refuse_encoders(config: Mapping[str, object], kind: str, where: str) -> None:
+    """Raise SpecError for a model in which a token attends to later ones, or to another input."""
+    if config.get("is_encoder_decoder") is not True:
+        if kind not in ENCODERS or config.get("is_decoder") is True:
+            return
+        key, what = "model_type", f"{kind} is an encoder: its tokens attend to later ones too"
+    else:
+        key, what = "is_encoder_decoder", f"{kind or 'it'} has an encoder beside its decoder"
+    raise SpecError(
+        file=where, key=key, what=what, remedy="give a model that decodes, such as llama or qwen3"
+    )
 
 
 def _count(config: Mapping[str, object], name: str, where: str) -> int:
@@ -181,9 +216,10 @@ def _shared_width(
 def _completed(read: Mapping[str, int], config: Mapping[str, object], where: str) -> dict[str, Any]:
     for name in ("hidden", "num_heads", "vocabulary") if _has_pattern(config) else NEEDED:
         if not read[name]:
+            is_given = any(config.get(alias) is not None for alias in ALIASES[name])
             raise SpecError(
                 file=where,
-                what=f"{ALIASES[name][0]} is missing",
+                what=f"{ALIASES[name][0]} is {'0' if is_given else 'missing'}",
                 remedy="is this a transformer's config.json?",
             )
     shape: dict[str, Any] = dict(read)
@@ -216,20 +252,52 @@ def _has_pattern(config: Mapping[str, object]) -> bool:
     return any(config.get(key) is not None for key in PATTERN_KEYS)
 
 
-def _refuse_sparse(config: Mapping[str, object], where: str) -> None:
-    """Refuse patterns of dense and MoE layers that the catalogue's Model cannot say."""
-    for key, plain in (("decoder_sparse_step", 1), ("moe_layer_freq", 1), ("mlp_only_layers", [])):
-        value = config.get(key)
-        if value not in (None, plain):
-            raise SpecError(
-                file=where,
-                key=key,
-                what=(
-                    f"{_shown(value)} mixes dense and MoE layers in a way "
-                    "that netloom cannot describe"
-                ),
-                remedy="only leading dense layers (first_k_dense_replace) can be",
-            )
+def _llama_4(config: Mapping[str, object], shape: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return what Llama 4 has without a key: a shared expert, and another width of dense layers."""
+    wide = config.get("intermediate_size_mlp")
+    if wide is None or not shape["num_experts"]:
+        return {}
+    return {
+        "num_shared_experts": 1,
+        "ffn_hidden": _whole(wide, "intermediate_size_mlp", where),
+        "expert_hidden": shape["ffn_hidden"],
+    }
+
+
+def _dense_between(
+    config: Mapping[str, object], shape: Mapping[str, Any], where: str
+) -> dict[str, Any]:
+    """Return which layers stay dense: the leading ones, or all but every n-th.
+
+    Raises:
+        SpecError: others, which the catalogue's Model cannot say.
+    """
+    if not shape["num_experts"]:
+        return {}
+    key = next((key for key in INTERVALS if config.get(key) not in (None, 1)), INTERVALS[0])
+    interval = 1 if config.get(key) is None else _whole(config[key], key, where)
+    dense = config.get("mlp_only_layers") or []
+    leading = shape["first_dense_layers"]
+    if isinstance(dense, list) and dense and dense == list(range(len(dense))) and not leading:
+        leading, dense = len(dense), []
+    if dense or not interval or (shape["num_layers"] - leading) % interval:
+        key = "mlp_only_layers" if dense else key
+        raise SpecError(
+            file=where,
+            key=key,
+            what=f"{_shown(config[key])} mixes dense and MoE layers in a way "
+            "that netloom cannot describe",
+            remedy="only leading dense layers, or experts in every n-th of the layers, can be",
+        )
+    return {"first_dense_layers": leading, "expert_interval": interval}
+
+
+def _grouped(config: Mapping[str, object], kind: str, where: str) -> bool:
+    """Return whether the router chooses some of several groups first."""
+    if kind not in GROUPED_ROUTERS:
+        return False
+    value = config.get("n_group")
+    return (GROUPED_ROUTERS[kind] if value is None else _whole(value, "n_group", where)) > 1
 
 
 def _gated(config: Mapping[str, object], kind: str, where: str) -> bool:

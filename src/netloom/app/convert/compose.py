@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 __all__ = ["ComposedScenario", "composed"]
 
 _RELEASED: Final = re.compile(r"-20[0-9]{2}$")
+ORDER: Final = (
+    "sequence",
+    "global_batch",
+    "micro_batch",
+    "precision",
+    "recompute",
+    "expert_capacity",
+    "tuning",
+)
 NODE: Final = str(Cluster.model_fields["node"].default)
 TECHNOLOGY: Final = str(FabricSpec.model_fields["technology"].default)
 
@@ -129,21 +138,25 @@ def _training(
     assumed = []
     copies = _copies(recipe, gpus)
     if "micro_batch" not in stated:
-        stated["micro_batch"] = _micro_batch(stated["global_batch"], copies)
-        reason = "the file does not say; --micro-batch changes it"
+        stated["micro_batch"], reason = _micro_batch(recipe, stated["global_batch"], copies)
         assumed.append(_unstated("job.training.micro_batch", stated["micro_batch"], reason))
     if "global_batch" not in stated:
         each = recipe.batch_per_replica or stated["micro_batch"]
         stated["global_batch"] = each * copies
         reason = f"{each} sequences for each of {copies} copies of the model"
         assumed.append(_unstated("job.training.global_batch", stated["global_batch"], reason))
-    order = ("sequence", "global_batch", "micro_batch", "precision", "recompute", "tuning")
-    return {key: stated[key] for key in order if key in stated}, tuple(assumed)
+    return {key: stated[key] for key in ORDER if key in stated}, tuple(assumed)
 
 
-def _micro_batch(global_batch: int, copies: int) -> int:
-    """Return one sequence; all of a copy's where one does not divide them."""
-    return 1 if global_batch % copies == 0 else max(1, global_batch // copies)
+def _micro_batch(recipe: Recipe, global_batch: int, copies: int) -> tuple[int, str]:
+    """Return what follows from the batch and how often it is accumulated, else one sequence."""
+    times = recipe.micro_batches
+    if times and global_batch % (copies * times) == 0:
+        said = f"{global_batch} sequences over {copies} copies of the model, {times} times a step"
+        return global_batch // (copies * times), said
+    # All of a copy's where one sequence does not divide them.
+    each = 1 if global_batch % copies == 0 else max(1, global_batch // copies)
+    return each, "the file does not say; --micro-batch changes it"
 
 
 def _copies(recipe: Recipe, gpus: int) -> int:

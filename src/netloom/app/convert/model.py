@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelChoice", "model_choice"]
 
+ROUTER: Final = "grouped_router"
 _ABOUT: Final = frozenset({"name", "title", "parameters", "sources", "notes"})
 
 
@@ -88,12 +89,12 @@ def _of_shape(
     if not isinstance(stated, int):
         return _without_vocabulary(recipe, catalog, file=file)
     padded = math.ceil(stated / recipe.vocabulary_padding) * recipe.vocabulary_padding
-    for vocabulary in (padded, stated):
-        alike = _alike(_parsed(recipe, vocabulary, file), catalog)
-        if alike:
-            return ModelChoice(
-                name=alike[0], assumed=(*_unpadded(vocabulary, padded), *_others(alike))
-            )
+    for vocabulary, router in ((padded, ""), (stated, ""), (padded, ROUTER), (stated, ROUTER)):
+        model = _parsed(recipe, vocabulary, file)
+        alike = _alike(model, catalog, but=router)
+        if alike and not (router and model.grouped_router):
+            assumed = (*_unpadded(vocabulary, padded), *_grouped(router), *_others(alike))
+            return ModelChoice(name=alike[0], assumed=assumed)
     _parsed(recipe, padded, file)
     return ModelChoice(name="", shape=_written(recipe, padded))
 
@@ -122,14 +123,20 @@ def _written(recipe: Recipe, vocabulary: int) -> dict[str, Any]:
     return {**recipe.shape, "vocab_size": vocabulary}
 
 
-def _alike(model: Model, catalog: Catalog) -> list[str]:
-    """Return the models of the catalogue with the same shape, in its order."""
-    wanted = model.model_dump(exclude=set(_ABOUT))
+def _alike(model: Model, catalog: Catalog, *, but: str = "") -> list[str]:
+    """Return the models of the catalogue with the same shape, *but* one field, in its order."""
+    left_out = {*_ABOUT, but}
+    wanted = model.model_dump(exclude=left_out)
     return [
-        name
-        for name, one in catalog.models.items()
-        if one.model_dump(exclude=set(_ABOUT)) == wanted
+        name for name, one in catalog.models.items() if one.model_dump(exclude=left_out) == wanted
     ]
+
+
+def _grouped(router: str) -> tuple[Unstated, ...]:
+    if not router:
+        return ()
+    reason = "as the catalogue has it; the file does not say (--moe-router-num-groups)"
+    return (Unstated(key="job.model router", value="groups of experts", reason=reason),)
 
 
 def _unpadded(vocabulary: int, padded: int) -> tuple[Unstated, ...]:

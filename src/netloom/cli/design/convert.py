@@ -17,6 +17,7 @@ from netloom.cli.options import Output, OwnParts
 from netloom.cli.show import show
 from netloom.errors import SpecError
 from netloom.parts.load import load_catalog
+from netloom.units import format_count
 
 __all__ = ["convert"]
 
@@ -122,7 +123,7 @@ def _told(found: Conversion) -> str:
 def _report(found: Conversion) -> Iterator[str]:
     counts = (len(found.taken), len(found.without_effect), len(found.not_taken))
     yield (
-        f"{found.file} ({found.format}): {counts[0]} statements taken, "
+        f"{found.file} ({found.format}): {format_count(counts[0], 'statement')} taken, "
         f"{counts[1]} without effect on time and memory, {counts[2]} not taken"
     )
     for one in found.taken:

@@ -110,6 +110,7 @@ def parse_deepspeed(given: RecipeText) -> Recipe:
         parallel={"zero": _stage(found), **_sets(found), "sequence_parallel": False},
         software=_software(found),
         batch_per_replica=micro * (accumulated or 1) if micro else None,
+        micro_batches=_accumulated(found, accumulated),
         **found.sorted(
             _WITHOUT_EFFECT, _UNMODELLED, on_by_default=frozenset({f"{_ZERO}.reduce_scatter"})
         ),
@@ -135,6 +136,12 @@ def _count(found: Statements, name: str, key: str) -> int | None:
         found.refuse(name, "left to the trainer; give --global-batch, --micro-batch or --gpus")
         return None
     return found.count(name, key)
+
+
+def _accumulated(found: Statements, stated: int | None) -> int | None:
+    """Return the micro-batches of a step: one where nothing says more (runtime/config.py)."""
+    names = ("train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
+    return None if AUTO in map(found.peek, names) else stated or 1
 
 
 def _precision(found: Statements) -> str:

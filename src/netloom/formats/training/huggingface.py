@@ -25,7 +25,8 @@ _OTHERS: Final = names_of(
     "mamba_num_heads mamba_head_dim n_groups ssm_state_size conv_kernel chunk_size "
     "linear_num_value_heads linear_value_head_dim linear_num_key_heads linear_key_head_dim "
     "linear_conv_kernel_dim shared_expert_intermediate_size moe_latent_size "
-    "moe_shared_expert_intermediate_size"
+    "moe_shared_expert_intermediate_size decoder_sparse_step moe_layer_freq mlp_only_layers "
+    "interleave_moe_layer_step intermediate_size_mlp n_group topk_group"
 )
 _READ: Final = frozenset(name for names in ALIASES.values() for name in names) | _OTHERS
 _WITHOUT_EFFECT: Final = WithoutEffect(
@@ -43,10 +44,6 @@ _WITHOUT_EFFECT: Final = WithoutEffect(
     ),
     prefixes=("auto_map", "rope_", "quantization_config", "task_specific_params", "id2label"),
 )
-_UNMODELLED: Final = {
-    "n_group": "tokens go to any expert in the model",
-    "topk_group": "tokens go to any expert in the model",
-}
 
 
 def is_huggingface(head: str) -> bool:
@@ -73,4 +70,4 @@ def parse_huggingface(given: RecipeText) -> Recipe:
     for one in flat_document(given).statements:
         if one.name.removeprefix("text_config.") in _READ:
             found.plain(one.name, KEY)
-    return Recipe(shape=shape, model_is_file=True, **found.sorted(_WITHOUT_EFFECT, _UNMODELLED))
+    return Recipe(shape=shape, model_is_file=True, **found.sorted(_WITHOUT_EFFECT, {}))

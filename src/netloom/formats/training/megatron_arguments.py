@@ -141,7 +141,7 @@ WITHOUT_EFFECT: Final = WithoutEffect(
         "check_weight_hash_across_dp_replicas_interval result_rejected_tracker_filename "
         "iterations_to_skip distributed_backend distributed_timeout_minutes "
         "distributed_timeout_seconds_after_init disable_gloo_process_groups local_rank "
-        "enable_experimental use_mcore_models transformer_impl test_mode "
+        "enable_experimental use_mcore_models test_mode "
         "tp_comm_bootstrap_backend te_rng_tracker inference_rng_tracker "
         "attention_mask_in_fp32 decrease_batch_size_if_needed "
         "manual_gc_interval no_manual_gc_eval manual_gc_eval data_seq_length "
@@ -199,8 +199,6 @@ UNMODELLED: Final = {
     "delay_wgrad_compute": "is not modelled",
     "num_distributed_optimizer_instances": "give parallel.zero_ranks: copies over it",
     "distribute_saved_activations": "is not modelled",
-    "cpu_offloading_num_layers": "activations on the host are not modelled",
-    "cpu_offloading": "activations on the host are not modelled",
     "use_nccl_ub": "registered buffers are not modelled",
     "use_sharp": "set cluster.fabric.in_network_reduction to model it",
     "sharp_enabled_group": "set cluster.fabric.in_network_reduction to model it",
@@ -229,8 +227,7 @@ UNMODELLED: Final = {
     "moe_router_num_groups": "tokens go to any expert in the model",
     "moe_router_group_topk": "tokens go to any expert in the model",
     "moe_router_force_load_balancing": "is not modelled",
-    "moe_expert_capacity_factor": "no token is dropped in the model",
-    "moe_pad_expert_input_to_capacity": "no token is dropped in the model",
+    "moe_pad_expert_input_to_capacity": "experts work on the tokens they have in the model",
     "softmax_type": "is not modelled",
     "window_size": "attention of all tokens is modelled",
     "window_attn_skip_freq": "attention of all tokens is modelled",

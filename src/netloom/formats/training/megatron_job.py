@@ -88,8 +88,18 @@ def _training(found: Statements) -> dict[str, Any]:
         "micro_batch": found.count("micro_batch_size", f"{TRAINING}.micro_batch"),
         "precision": _precision(found),
         "recompute": _recompute(found),
+        "expert_capacity": _capacity(found),
         **tuning_of(found),
     }
+
+
+def _capacity(found: Statements) -> float | None:
+    """Return the tokens that an expert takes at most, over the mean; None where none is dropped."""
+    name = "moe_expert_capacity_factor"
+    if not found.count("num_moe_experts", "job.model", least=0):
+        found.refuse(name, "has no say without experts")
+        return None
+    return found.number(name, f"{TRAINING}.expert_capacity")
 
 
 def _precision(found: Statements) -> str:

@@ -162,8 +162,11 @@ def _latent(found: Statements) -> dict[str, object]:
     """Return what multi-latent attention adds; its defaults are Megatron's."""
     if not found.flag("multi_latent_attention", KEY):
         return {}
+    groups = found.count("moe_router_num_groups", KEY) or 1
     return {
         "model_type": "deepseek_v3",
+        "n_group": groups,
+        "topk_group": found.count("moe_router_group_topk", KEY) or groups,
         "q_lora_rank": found.count("q_lora_rank", KEY),
         "kv_lora_rank": found.count("kv_lora_rank", KEY) or 32,
         "qk_nope_head_dim": found.count("qk_head_dim", KEY) or 128,

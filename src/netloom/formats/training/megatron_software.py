@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+from netloom.spec.software import GraphedModule
 
 if TYPE_CHECKING:
     from netloom.formats.training.statements import Statements
@@ -28,6 +30,8 @@ _STATED: Final = {
     "attention": ("attention_backend",),
     "recompute_modules": ("recompute_modules", "moe_layer_recompute"),
     "optimizer_offload": ("optimizer_cpu_offload",),
+    "activation_offload": ("cpu_offloading",),
+    "graph_scope": ("cuda_graph_scope",),
 }
 _MODULES: Final = (
     "core_attn",
@@ -85,7 +89,9 @@ def _switches(found: Statements, *, sharded: bool, tensor: int, virtual: int) ->
         "fp8_param", f"{KEY}.parameter_type"
     ):
         stated["parameter_type"] = "fp8"
-    return stated | _attention(found) | _recomputed(found) | _offload(found)
+    if stated["cuda_graphs"]:
+        stated |= _graph_scope(found)
+    return stated | _attention(found) | _recomputed(found) | _offload(found) | _kept_by_host(found)
 
 
 def _tensor_overlap(found: Statements, tensor: int) -> bool:
@@ -127,11 +133,26 @@ def _graphs(found: Statements) -> bool:
     return found.flag("external_cuda_graph", key) or plain or kind not in {"none", "false"}
 
 
+def _graph_scope(found: Statements) -> dict[str, Any]:
+    """Return the parts of a layer with experts that graphs launch, where they launch some alone."""
+    if not found.count("num_moe_experts", "job.model", least=0):
+        return {}
+    name = "cuda_graph_scope"
+    parts = [one.rsplit(".", 1)[-1] for one in found.words(name, f"{KEY}.graph_scope")]
+    if not parts or set(parts) <= set(get_args(GraphedModule)):
+        return {"graph_scope": parts} if parts else {}
+    if not set(parts) & {"full", "full_iteration"}:
+        found.refuse(name, "graphs of whole layers stand here")
+    return {}
+
+
 def _attention(found: Statements) -> dict[str, Any]:
     """Return the kernel where it is unfused; of a fused one the generation is not stated."""
     key = f"{KEY}.attention"
     backend = found.word("attention_backend", key).rsplit(".", 1)[-1].lower()
     found.flag("use_flash_attn", key)
+    if found.word("transformer_impl", KEY) == "local":
+        found.refuse("transformer_impl", "kernels of Transformer Engine are modelled")
     return {"attention": "unfused"} if backend in {"unfused", "local"} else {}
 
 
@@ -156,3 +177,12 @@ def _offload(found: Statements) -> dict[str, Any]:
     if share is not None and share > 1:
         found.reject("optimizer_offload_fraction", "is no share from 0 to 1")
     return {"optimizer_offload": 1.0 if share is None else share}
+
+
+def _kept_by_host(found: Statements) -> dict[str, Any]:
+    key = f"{KEY}.activation_offload"
+    layers = found.count("cpu_offloading_num_layers", key, least=0)
+    if not found.flag("cpu_offloading", key):
+        found.refuse("cpu_offloading_num_layers", "has no say without cpu_offloading")
+        return {}
+    return {"activation_offload": layers or 0}

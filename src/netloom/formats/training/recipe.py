@@ -117,6 +117,7 @@ class Recipe:
         parallel: Keys of ``job.parallel``.
         software: Keys of ``job.software``.
         batch_per_replica: Sequences a step of one copy of the model, where that is what is stated.
+        micro_batches: Those that a copy works on in a step, where the micro-batch follows from it.
         taken: Statements that the scenario holds.
         without_effect: Statements that change neither time nor memory of a step.
         not_taken: Statements that matter, or may, and that the scenario does not hold.
@@ -135,6 +136,7 @@ class Recipe:
     parallel: Mapping[str, Any] = field(default_factory=dict)
     software: Mapping[str, Any] = field(default_factory=dict)
     batch_per_replica: int | None = None
+    micro_batches: int | None = None
     taken: tuple[StatementOutcome, ...] = ()
     without_effect: tuple[StatementOutcome, ...] = ()
     not_taken: tuple[StatementOutcome, ...] = ()

@@ -56,7 +56,16 @@ _WITHOUT_EFFECT: Final = WithoutEffect(
         "experimental.",
     ),
 )
+# Sections of converters, as torchtitan has had them.
+_CONVERTERS: Final = ("", "quantize.linear.")
+_FLOAT8: Final = {
+    "filter_fqns": "all products of layers have 8 bits in the model",
+    "force_recompute_fp8_weight_in_bwd": "is not modelled",
+    "precompute_float8_dynamic_scale_for_fsdp": "is not modelled",
+    "emulate": "is not modelled",
+}
 _UNMODELLED: Final = {
+    **{f"{at}float8.{name}": why for at in _CONVERTERS for name, why in _FLOAT8.items()},
     "training.enable_cpu_offload": "weights and gradients on the host are not modelled",
     "training.deterministic": "slower kernels than the model's",
     "training.mixed_precision_param": "is bf16 in the model",
@@ -69,10 +78,6 @@ _UNMODELLED: Final = {
     "parallelism.expert_parallel_comm_backend": "is not modelled",
     "activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns": "is not modelled",
     "activation_checkpoint.early_stop": "is not modelled",
-    "float8.filter_fqns": "all products of layers have 8 bits in the model",
-    "float8.force_recompute_fp8_weight_in_bwd": "is not modelled",
-    "float8.precompute_float8_dynamic_scale_for_fsdp": "is not modelled",
-    "float8.emulate": "is not modelled",
     "fault_tolerance.enable": "is not modelled",
 }
 
@@ -97,7 +102,7 @@ def parse_torchtitan(given: RecipeText) -> Recipe:
         model=_model(found),
         training=training,
         parallel=parallel,
-        software=_software(found),
+        software=_software(found, training["precision"]),
         batch_per_replica=batch,
         **found.sorted(_without_effect(found), _UNMODELLED),
     )
@@ -144,13 +149,25 @@ def _training(found: Statements, parallel: dict[str, Any]) -> tuple[dict[str, An
 def _precision(found: Statements) -> str:
     key = f"{TRAINING}.precision"
     converters = found.words("model.converters", key)
-    recipe = found.word("mx.recipe_name", key)
-    found.word("float8.recipe_name", key)
     older = found.flag("float8.enable_float8_linear", key)
     if any(one.rsplit(".", 1)[-1] == "mx" for one in converters):
-        kind = recipe or "mxfp8"
-        return kind if kind in get_args(Precision) else "fp8"
-    return "fp8" if older or any("float8" in one for one in converters) else "bf16"
+        return _blocks(found, key)
+    if older or any("float8" in one for one in converters):
+        for at in _CONVERTERS:
+            found.word(f"{at}float8.recipe_name", key)
+        return "fp8"
+    return "bf16"
+
+
+def _blocks(found: Statements, key: str) -> str:
+    """Return the format of a converter to blocks: ``mxfp8_cublas`` is mxfp8 by one library."""
+    for name in (f"{at}mx.recipe_name" for at in _CONVERTERS):
+        kind = found.word(name, key).split("_")[0]
+        if kind and kind not in get_args(Precision):
+            found.refuse(name, "is not modelled; mxfp8 stands here")
+        elif kind:
+            return kind
+    return "mxfp8"
 
 
 def _recompute(found: Statements) -> str:
@@ -242,7 +259,7 @@ def _gpus(parallel: dict[str, Any], replicas: int | None) -> int | None:
     return int(parallel["tensor"] * parallel["pipeline"] * parallel["context"] * replicas)
 
 
-def _software(found: Statements) -> dict[str, Any]:
+def _software(found: Statements, precision: str) -> dict[str, Any]:
     key = "job.software"
     compiled = found.flag("training.compile", key) or found.flag("compile.enable", key)
     parts = found.words("compile.components", key)
@@ -250,10 +267,12 @@ def _software(found: Statements) -> dict[str, Any]:
     wanted = found.flag("parallelism.enable_async_tensor_parallel", f"{key}.tensor_overlap")
     if not compiled:
         found.refuse("parallelism.enable_async_tensor_parallel", "has no say without compile")
-    found.word("training.mixed_precision_reduce", f"{key}.gradient_type")
+    reduced = found.word("training.mixed_precision_reduce", f"{key}.gradient_type")
     interval = found.count("training.gc_freq", f"{key}.manual_gc", least=0)
-    low = found.flag("float8.enable_fsdp_float8_all_gather", f"{key}.parameter_type")
-    more = {"parameter_type": "fp8"} if low else {}
+    more = {"gradient_type": "bf16"} if reduced == "bfloat16" else {}
+    names = [f"{at}float8.enable_fsdp_float8_all_gather" for at in _CONVERTERS]
+    if precision == "fp8" and any(found.flag(name, f"{key}.parameter_type") for name in names):
+        more["parameter_type"] = "fp8"
     return {
         "name": "torchtitan",
         "tensor_overlap": wanted and compiled,
