@@ -6,7 +6,7 @@ import sys
 
 from netloom.parts.load import load_catalog
 from netloom.validation.collectives.calibrated import other_counts
-from netloom.validation.collectives.suite import shipped_table
+from netloom.validation.collectives.tables import shipped_table
 
 
 def main() -> int:

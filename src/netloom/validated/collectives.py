@@ -256,20 +256,27 @@ def nearest_groups(
     point: CollectivePoint, groups: Sequence[CollectiveGroup]
 ) -> list[CollectiveGroup]:
     """Return the groups that *point* is nearest to, near or not; none only where there are none."""
-    least = min((_distance(one, point) for one in groups), default=())
-    return [one for one in groups if _distance(one, point) == least]
+    far = [_distance(one, point) for one in groups]
+    least = min(far, default=())
+    return [one for one, distance in zip(groups, far, strict=True) if distance == least]
 
 
 def _distance(one: CollectiveGroup, point: CollectivePoint) -> tuple[float, ...]:
-    """Return how far a group is: another collective is farther than another network or size."""
+    """Return how far a group is: another collective is farther than another network or size.
+
+    Racks are alike only to racks, as for what is near; a size inside a group's band is not away.
+    """
     is_single = point.num_nodes == 1
     away = max(one.min_nodes / point.num_nodes, point.num_nodes / one.max_nodes, 1.0)
     same = one.scale_up == point.scale_up if is_single else one.family == point.family
-    low, high = max(one.min_bytes, 1.0), max(point.size_bytes, 1.0)
+    is_rack = one.scale_up in _RACKS
+    size = max(point.size_bytes, 1.0)
     return (
         one.collective != point.collective,
         (one.max_nodes == 1) != is_single,
         not same,
-        max(low / high, high / low),
+        is_rack != (point.scale_up in _RACKS),
+        not one.min_bytes <= point.size_bytes < one.max_bytes,
+        max(one.min_bytes / size, size / max(one.max_bytes, 1.0), 1.0),
         away,
     )

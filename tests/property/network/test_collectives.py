@@ -105,6 +105,23 @@ def test_a_tree_sends_no_more_than_two_vectors_out_of_a_node(nodes: int, size: f
     assert math.isclose(sent, size) == (nodes == 2)
 
 
+@given(st.integers(2, 4096))
+def test_a_tree_sends_half_a_vector_over_each_edge_of_its_busiest_node(nodes: int) -> None:
+    # NVIDIA/nccl src/graph/trees.cc: a rank's lowest bit set is its height; the second tree is the
+    # first one mirrored (even) or shifted by one (odd).
+    def parent(rank: int) -> int:
+        bit = rank & -rank
+        up = (rank ^ bit) | bit << 1
+        return up if up < nodes else rank ^ bit
+
+    edges = [0] * nodes
+    for rank in range(1, nodes):
+        for end in (rank, parent(rank)):
+            edges[end] += 1
+            edges[nodes - 1 - end if nodes % 2 == 0 else (end + 1) % nodes] += 1
+    assert tree_network_bytes(nodes, 2.0) == max(edges)
+
+
 @settings(max_examples=150)
 @given(
     st.sampled_from(sorted(CATALOG.nodes)),

@@ -224,6 +224,17 @@ def test_an_a100_node_takes_what_launching_on_each_of_its_gpus_takes() -> None:
     assert run("all_reduce", 8, network("A100")).duration_s == pytest.approx(39.2e-6, rel=0.01)
 
 
+@pytest.mark.parametrize(("gpu", "most_gbps"), [("H100", 141.0), ("B200", 282.0)])
+def test_ll_in_a_node_is_held_to_what_nccl_lets_it_carry(gpu: str, most_gbps: float) -> None:
+    # Half the rings' rate would be 185 and 361 GB/s. 6.6 us of base, 14 hops of 0.6 us, 7/4 MiB out
+    # of each GPU, and 22.2 us a call on Blackwell.
+    found = run("all_reduce", MIB, network(gpu))
+    assert (found.algorithm, found.protocol) == ("ring", "LL")
+    call_us = {"H100": 0.0, "B200": 22.2}[gpu]
+    expected_us = call_us + 6.6 + 14 * 0.6 + 7 / 4 * MIB / (most_gbps * 1e3)
+    assert found.duration_s * 1e6 == pytest.approx(expected_us, rel=1e-6)
+
+
 def test_a_broadcast_pays_for_every_hop_of_its_chain() -> None:
     # LL: 6.6 + 7 x 0.6 us, where NCCL's own estimate has one hop.
     found = run("broadcast", 8, network("H100"))

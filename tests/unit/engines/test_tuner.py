@@ -206,6 +206,26 @@ def test_collnet_needs_switches_that_reduce_and_several_nodes() -> None:
     assert not {Algorithm.COLLNET_DIRECT, Algorithm.COLLNET_CHAIN} & without
 
 
+def test_nvlink_sharp_gathers_and_scatters_among_32_gpus_at_most() -> None:
+    """NCCL_MAX_NVLS_ARITY is 32; an all-reduce among more has 32 heads."""
+    for kind in (CollectiveKind.ALL_GATHER, CollectiveKind.REDUCE_SCATTER):
+        full = {c.algorithm for c in estimates(kind, MIB, hopper_node(num_ranks=32))}
+        rack = {c.algorithm for c in estimates(kind, MIB, hopper_node(num_ranks=33))}
+        assert Algorithm.NVLS in full
+        assert Algorithm.NVLS not in rack
+    rack = {c.algorithm for c in estimates(ALL_REDUCE, MIB, hopper_node(num_ranks=72))}
+    assert Algorithm.NVLS in rack
+
+
+def test_collnet_takes_nodes_of_eight_gpus_at_most() -> None:
+    """NCCL_MAX_DIRECT_ARITY + 1 is 8."""
+    collnet = {Algorithm.COLLNET_DIRECT, Algorithm.COLLNET_CHAIN}
+    eight = estimates(ALL_REDUCE, MIB, ampere_pair(has_collnet=True, num_ranks=4 * 8))
+    nine = estimates(ALL_REDUCE, MIB, ampere_pair(has_collnet=True, num_ranks=4 * 9))
+    assert collnet <= {c.algorithm for c in eight}
+    assert not collnet & {c.algorithm for c in nine}
+
+
 def test_ll128_is_for_nvlink_only() -> None:
     over_pcie = hopper_node(intra=LinkKind.PCI, has_nvls=False)
     assert all(c.protocol is not Protocol.LL128 for c in estimates(ALL_REDUCE, MIB, over_pcie))

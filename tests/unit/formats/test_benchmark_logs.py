@@ -227,6 +227,16 @@ def test_a_heading_without_the_nodes_that_its_rows_have_is_understood() -> None:
     assert (test.num_nodes, test.num_ranks) == (2, 16)
 
 
+def test_a_device_whose_rank_is_no_number_is_told_and_the_results_stay() -> None:
+    half = {"time": 61.2, "alg_bw": 17.13, "bus_bw": 17.13, "nwrong": 0.0}
+    result = {"size": 1048576, "type": "float", "redop": "sum", "out_of_place": half}
+    device = {"rank": float("inf"), "hostname": "node0", "device": 0, "device_info": "H100"}
+    whole = {"args": ["all_gather_perf"], "config": {"devices": [device]}, "results": [result]}
+    log = nccl_tests.parse(json.dumps(whole))
+    assert len(log.tests[0].timings) == 1
+    assert "a device without rank and host" in str(log.bad)
+
+
 @pytest.mark.parametrize("cut", [40, 10])
 def test_json_that_is_cut_keeps_the_results_before(cut: int) -> None:
     half = {"time": 61.2, "alg_bw": 17.13, "bus_bw": 17.13, "nwrong": 0.0}

@@ -6,7 +6,8 @@ import io
 
 import pytest
 
-from netloom.formats.nccl.setup import parse_setup, way_of_network
+from netloom.formats.nccl.setup import parse_setup
+from netloom.formats.nccl.setup_facts import way_of_network
 
 HEAD = "node0:11:12 [0] NCCL INFO "
 

@@ -21,7 +21,8 @@ from netloom.validation.collectives.causes import (
     untuned_logs,
     wrong_logs,
 )
-from netloom.validation.collectives.suite import shipped_rows, validate_collectives
+from netloom.validation.collectives.suite import validate_collectives
+from netloom.validation.collectives.tables import shipped_rows
 
 CATALOG = load_catalog()
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from netloom.formats.benchmarks.results import CollectiveTiming, PointToPoint, PointToPointLog
     from netloom.formats.log_lines import LogSource
-    from netloom.formats.nccl.setup import NcclSetup
+    from netloom.formats.nccl.setup_facts import NcclSetup
 
 __all__ = ["LoggedTiming", "NetworkLogs", "read_logs"]
 

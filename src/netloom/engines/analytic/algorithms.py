@@ -16,10 +16,13 @@ def nvls_wire_bytes(num_ranks: int, size_bytes: float) -> float:
 
 
 def tree_network_bytes(num_nodes: int, size_bytes: float) -> float:
-    """Return what one node sends over the network in a double-tree all-reduce.
+    """Return what the busiest node sends over the network in a double-tree all-reduce.
 
-    Two nodes are each other's parent, one per tree, and send half a vector up and half down. In
-    larger trees every node sends a vector up and, as inner vertex of one tree, half to each of
-    two children: NVIDIA/nccl issue #837 on bandwidth above the NICs' on two nodes.
+    Half a vector goes up and half down each edge of either tree. Two nodes are each other's
+    parent, one per tree. Of three, one is inner vertex with one child in one tree and root of the
+    other, also with one child: three edges. From four on an inner vertex has two children and a
+    parent, and is a leaf of the other tree. NVIDIA/nccl src/graph/trees.cc (ncclGetDtree); issue
+    #837 on bandwidth above the NICs' on two nodes, #1801 on three.
     """
-    return size_bytes if num_nodes == 2 else 2 * size_bytes
+    num_edges = {2: 2, 3: 3}.get(num_nodes, 4)
+    return num_edges / 2 * size_bytes

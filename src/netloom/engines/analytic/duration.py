@@ -17,7 +17,7 @@ from netloom.engines.analytic.pipeline import chunk_bytes, num_stages
 from netloom.engines.analytic.profile import CHUNK_BYTES, PCIE_SHARE, Profile
 from netloom.engines.analytic.rings import cube_mesh_links, num_rings
 from netloom.engines.analytic.tables import NCCL, PAT_SHARE, TREE_CORRECTION, Algorithm, Protocol
-from netloom.engines.analytic.tuner import AlgorithmChoice, Communicator, num_steps
+from netloom.engines.analytic.tuner import AlgorithmChoice, Communicator, limits_of, num_steps
 from netloom.provenance import Why
 from netloom.workload.collective_entry import collective_entry
 
@@ -150,7 +150,7 @@ def _inside(
     size, group = collective.size_bytes, collective.group
     if choice.algorithm in {Algorithm.NVLS, Algorithm.NVLS_TREE}:
         return _nvls_term(collective, choice, place)
-    ring = _scaled(ring_rate(place, group.per_node), share)
+    ring = _capped(_scaled(ring_rate(place, group.per_node), share), choice, place)
     if choice.algorithm in {Algorithm.RING, Algorithm.PAT}:
         steps = num_steps(collective.kind, group.size)
         fill = place.profile.fill_steps.value
@@ -160,6 +160,20 @@ def _inside(
     else:
         carried, how = 2 * size, "2 x size: once up and once down"
     return Term(name="inside a node", how=how, size_bytes=carried, rate=ring)
+
+
+def _capped(rate: Why, choice: AlgorithmChoice, place: CollectivePlacement) -> Why:
+    """Return *rate*, or inside one node the most that NCCL's table lets LL carry."""
+    ll = choice.algorithm is Algorithm.RING and choice.protocol is Protocol.LL
+    if not ll or place.path is not None:
+        return rate
+    most_bps = limits_of(place.profile.generation).ll_max[0] * 8e9
+    assert isinstance(rate.value, float | int), rate
+    if most_bps >= rate.value:
+        return rate
+    most = Why(name="most that LL carries in a node", value=most_bps, unit="bit/s", source=NCCL)
+    how = "what LL carries, which is less than its share of the rings"
+    return Why(name=rate.name, value=most_bps, unit="bit/s", how=how, parts=(most, rate))
 
 
 def _nvls_term(collective: Collective, choice: AlgorithmChoice, place: CollectivePlacement) -> Term:
@@ -195,8 +209,8 @@ def _nvls_term(collective: Collective, choice: AlgorithmChoice, place: Collectiv
 _BETWEEN_HOW = {
     Algorithm.RING: "size x steps / n: a ring crosses every node once",
     Algorithm.PAT: "size x steps / n",
-    Algorithm.TREE: "size on two nodes, 2 x size on more",
-    Algorithm.NVLS_TREE: "size on two nodes, 2 x size on more",
+    Algorithm.TREE: "size on two nodes, 1.5 x size on three, 2 x size on more",
+    Algorithm.NVLS_TREE: "size on two nodes, 1.5 x size on three, 2 x size on more",
     Algorithm.NVLS: "size: the switches reduce",
     Algorithm.COLLNET_DIRECT: "size: the switches reduce",
     Algorithm.COLLNET_CHAIN: "size: the switches reduce",

@@ -88,19 +88,36 @@ def library_latency(
     index = PROTOCOLS.index(choice.protocol)
     extra = wire(place, choice.protocol, collective.size_bytes)
     actual = replace(comm, nic_us=0.0, wire_us=total(extra) * 1e6)
-    used = [nccl_leaf("base latency", BASE_US[choice.algorithm][index] * 1e-6)]
-    for link in (comm.intra,) if place.path is None else (comm.intra, LinkKind.NET):
-        hop_s = HW_US[link][choice.algorithm][index] * 1e-6
-        used.append(nccl_leaf(f"latency of a hop over {link}", hop_s))
-    hops_s = latency_us(collective.kind, choice.algorithm, index, actual, chained=True) * 1e-6
-    steps = Why(
-        name="latency of the steps",
-        value=hops_s,
+    base = nccl_leaf("base latency", BASE_US[choice.algorithm][index] * 1e-6)
+    used = [
+        nccl_leaf(f"latency of a hop over {link}", HW_US[link][choice.algorithm][index] * 1e-6)
+        for link in ((comm.intra,) if place.path is None else (comm.intra, LinkKind.NET))
+    ]
+    steps_s = latency_us(collective.kind, choice.algorithm, index, actual, chained=True) * 1e-6
+    hops = Why(
+        name="all hops",
+        value=steps_s - total((base,)),
         unit="s",
-        how="base + hops inside a node + hops between nodes, as NCCL counts them",
+        how=_counted(collective, choice.algorithm, index, actual),
         parts=(*used, *extra),
     )
+    steps = Why(
+        name="latency of the steps", value=steps_s, unit="s", how="base + hops", parts=(base, hops)
+    )
     return _with_call(place, _launched(place, collective, steps))
+
+
+def _counted(
+    collective: Collective, algorithm: Algorithm, protocol: int, comm: Communicator
+) -> str:
+    """Say how often a piece of data hops."""
+    if algorithm is Algorithm.RING:
+        hops = ring_hops(collective.kind, protocol, comm)
+        return " + ".join(f"{count:,} x {hop_us:.4g} us" for count, hop_us in hops)
+    if algorithm is Algorithm.TREE:
+        inside, between = int(comm.per_node) - 1, int(math.log2(comm.num_nodes))
+        return f"up and down: 2 x ({inside} inside a node + {between} between nodes)"
+    return "inside a node and between nodes, as NCCL counts them"
 
 
 def overlap(
@@ -133,7 +150,10 @@ def overlap(
         value=steps_s + bytes_s - math.hypot(steps_s, bytes_s),
         unit="s",
         how="hops + bytes - root of the sum of their squares",
-        parts=(Why(name="hops of a piece", value=steps_s, unit="s", how="count x hop"),),
+        parts=(
+            Why(name="hops of a piece", value=steps_s, unit="s", how="count x hop"),
+            Why(name="bytes", value=bytes_s, unit="s"),
+        ),
     )
 
 

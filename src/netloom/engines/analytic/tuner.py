@@ -50,6 +50,10 @@ _SIMPLE = PROTOCOLS.index(Protocol.SIMPLE)
 _LOOKED_AT = tuple(2.0 ** (power / 4) for power in range(12, 161))
 _REDUCING = {kind for kind in CollectiveKind if collective_entry(kind).is_reducing}
 _SHARDED = {kind for kind in CollectiveKind if collective_entry(kind).is_sharded}
+# GPUs of a node that NVLink SHARP gathers and scatters among at most (NCCL_MAX_NVLS_ARITY), and
+# that CollNet takes (NCCL_MAX_DIRECT_ARITY + 1): NVIDIA/nccl src/enqueue.cc (updateCollCostTable).
+_NVLS_SHARDED_GPUS = 32
+_COLLNET_GPUS = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,10 +233,12 @@ def _runs(
         return kind in _SHARDED and simple and comm.num_nodes == comm.num_ranks
     if algorithm is Algorithm.NVLS:
         inside = comm.num_nodes == 1 or comm.has_collnet
-        return simple and comm.has_nvls and inside and kind in _REDUCING | _SHARDED
+        few = kind in _SHARDED and comm.per_node <= _NVLS_SHARDED_GPUS
+        return simple and comm.has_nvls and inside and (kind in _REDUCING or few)
     if algorithm is Algorithm.NVLS_TREE:
         return simple and comm.has_nvls and comm.num_nodes > 1 and kind in _REDUCING
-    fits = comm.has_switch or algorithm is Algorithm.COLLNET_CHAIN
+    wired = comm.has_switch or algorithm is Algorithm.COLLNET_CHAIN
+    fits = wired and comm.per_node <= _COLLNET_GPUS
     return simple and comm.has_collnet and comm.num_nodes > 1 and fits and kind in _REDUCING
 
 

@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 
 __all__ = ["read_csv", "read_json"]
 
-_BROKEN: Final = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
+_BROKEN: Final = (
+    ValueError,
+    TypeError,
+    KeyError,
+    OverflowError,
+    AttributeError,
+    IndexError,
+    RecursionError,
+)
 _BLANK: Final = re.compile(r"\s*")
 _DECODER: Final = json.JSONDecoder()
 

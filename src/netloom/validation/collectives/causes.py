@@ -24,7 +24,7 @@ from netloom.study.expect.diagnosis import MeasuredPoint, diagnose
 from netloom.validated.collectives import collective_groups
 from netloom.validation.collectives.machines import machine_of, with_machines
 from netloom.validation.collectives.measured import case_of, read_measurement
-from netloom.validation.collectives.suite import shipped_rows
+from netloom.validation.collectives.tables import shipped_rows
 from netloom.workload.collective import Collective
 
 if TYPE_CHECKING:
