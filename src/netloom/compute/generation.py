@@ -133,6 +133,8 @@ class Residual:
         flash_2: The same of the second.
         flash_3: The same of the current kernels.
         unfused: Memory-bound operators, each a kernel of its own, over fused ones.
+        peak_flops: In 16 bits, of the GPUs whose steps it was taken from; None where the
+            generation has no slower ones.
         validity: Doubts that come with it.
     """
 
@@ -144,6 +146,7 @@ class Residual:
     flash_2: float = 1.0
     flash_3: float = 1.0
     unfused: float = 1.0
+    peak_flops: float | None = None
     validity: Validity = field(default_factory=Validity)
 
     def of(self, precision: Precision) -> float:

@@ -70,8 +70,8 @@ ATTENTION_FORWARD: Final = {64: 0.47, 128: 0.65}
 ATTENTION_BACKWARD: Final = {64: 0.44, 128: 0.57}
 ATTENTION_HALF_TOKENS: Final = 450.0
 # Products inside a chunked scan, of the 16-bit peak: tiles of 64 to 128 a side between exponentials
-# and sums (assumed; the scan is then bound by what it moves on every GPU of the catalogue).
-SCAN_SHARE: Final = 0.2
+# and sums. One H200, fitted with the rest of a scan (workload/hybrid/linear_attention.py).
+SCAN_SHARE: Final = 0.20
 ATTENTION_SOURCE: Final = Source(citation=f"{H200}: 150 causal attentions", confidence="measured")
 
 
@@ -128,7 +128,7 @@ class Roofline:
         else:
             arithmetic_s = operator.flops / self._rate(operator, ATTENTION_FORWARD)
         time_s = self._time_s(operator, arithmetic_s, operator.size_bytes)
-        return time_s + self._cast_s(operator.cast_bytes) + LAUNCH_S
+        return time_s + self._cast_s(operator.cast_bytes) + operator.launches * LAUNCH_S
 
     def backward_s(self, operator: Operator) -> float:
         """Return the time of its backward pass; a product launches two kernels, a frozen one."""
@@ -141,7 +141,8 @@ class Roofline:
         else:
             arithmetic_s = operator.backward_flops / self._rate(operator, ATTENTION_BACKWARD)
         time_s = self._time_s(operator, arithmetic_s, operator.backward_bytes)
-        launches = 2 if operator.kind == "matmul" and not operator.frozen else 1
+        two = operator.kind == "matmul" and not operator.frozen
+        launches = 2 if two else operator.backward_launches
         return time_s + self._cast_s(operator.backward_cast_bytes) + launches * LAUNCH_S
 
     def optimizer_s(self, size_bytes: float) -> float:
@@ -187,7 +188,10 @@ class Roofline:
 
     def _time_s(self, operator: Operator, arithmetic_s: float, size_bytes: float) -> float:
         share = self.shares.norm if operator.kind == "norm" else self.shares.pointwise
-        return max(arithmetic_s, size_bytes / (share * self.memory_bytes_per_s))
+        memory_s = size_bytes / (share * self.memory_bytes_per_s)
+        if operator.kind == "scan":  # of its kernels some compute and others move
+            return arithmetic_s + memory_s
+        return max(arithmetic_s, memory_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -26,12 +24,12 @@ from netloom.parts.parts import (
     Technology,
     Transceiver,
 )
+from netloom.parts.shipped import SOURCES, shipped_tables
+from netloom.provenance import Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from netloom.provenance import Source
 
 __all__ = ["KINDS", "Catalog", "check", "load_catalog"]
 
@@ -173,44 +171,58 @@ class _ShippedParts(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Part:
         if name not in self._known:
-            table = _shipped_table(self.kind)[self.kind][name]
+            table = shipped_tables(self.kind)[name]
             where = f"{self.kind}.toml"
-            self._known[name] = read.part(
-                KINDS[self.kind], name, table, _shipped_sources(), where=where
-            )
+            self._known[name] = read.part(KINDS[self.kind], name, table, _SOURCES, where=where)
         return self._known[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(_shipped_table(self.kind)[self.kind])
+        return iter(shipped_tables(self.kind))
 
     def __contains__(self, name: object) -> bool:
-        return name in _shipped_table(self.kind)[self.kind]
+        return name in shipped_tables(self.kind)
 
     def __len__(self) -> int:
-        return len(_shipped_table(self.kind)[self.kind])
+        return len(shipped_tables(self.kind))
 
 
-@cache
-def _shipped_sources() -> dict[str, Source]:
-    return read.sources(_shipped_table("sources"), {}, where="sources.toml")
+class _ShippedSources(Mapping[str, Source]):
+    """The shipped sources; each is read when it is asked for the first time."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[str, Source] = {}
+
+    def __getitem__(self, name: str) -> Source:
+        if name not in self._known:
+            one = {name: shipped_tables(SOURCES)[name]}
+            self._known |= read.sources(one, {}, where="sources.toml")
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(shipped_tables(SOURCES))
+
+    def __contains__(self, name: object) -> bool:
+        return name in shipped_tables(SOURCES)
+
+    def __len__(self) -> int:
+        return len(shipped_tables(SOURCES))
 
 
-@cache
-def _shipped_table(stem: str) -> dict[str, Any]:
-    text = files("netloom.parts").joinpath("data", f"{stem}.toml").read_text("utf-8")
-    return tomllib.loads(text)
+_SOURCES: Final = _ShippedSources()
 
 
 def _overlaid(own: Path) -> Catalog:
     tables = read.own_file(own, KINDS)
     shipped = _shipped()
-    registry = read.sources(tables.pop("sources", {}), _shipped_sources(), where=own.name)
+    registry = read.sources(tables.pop("sources", {}), _SOURCES, where=own.name)
     voice = merge.Voice(file=own.name, price_source=tables.pop("price_source", None))
     parts = {kind: dict(shipped.parts(kind)) for kind in KINDS}
     for kind, named in tables.items():
         for name, table in named.items():
             known = _canonical(shipped.parts(kind), name)
-            below = _shipped_table(kind)[kind].get(known, {})
+            below = shipped_tables(kind).get(known, {})
             laid = merge.lay_over(below, table, registry=registry, voice=voice)
             if isinstance(laid.table.get("calibration"), str):
                 laid.table["calibration"] = str(own.parent / laid.table["calibration"])

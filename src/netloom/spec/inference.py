@@ -29,9 +29,10 @@ class Instance(Strict):
     )
 
     expert_dispatch: ServedDispatch = Field(
-        default="all-to-all",
-        description="How tokens reach their experts: a copy for each expert, or one for each node "
-        "(DeepEP), on the way there in 8 bits where the weights are",
+        default="deepep",
+        description="How tokens reach their experts: by DeepEP, which services run that spread "
+        "them (one copy to each node of a prompt, to each expert of a decode step, there in 8 bits "
+        "where the weights are), or by NCCL's all-to-all, a copy for each expert",
     )
     expert_overlap: bool = Field(
         default=False,

@@ -72,6 +72,10 @@ class ObservedLink(Strict):
     dropped_share: Share | None = Field(
         default=None, description="Share of packets that its sender threw away for want of room"
     )
+    dropped_small_share: Share | None = Field(
+        default=None, description="Of small packets, at most, where that is known"
+    )
+    dropped_large_share: Share | None = Field(default=None, description="Likewise of full ones")
 
 
 class ObservedSwitch(Strict):

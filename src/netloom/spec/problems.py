@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["did_you_mean", "explain", "in_order", "plainly", "refusal"]
 
 _GROUPED_INTEGER: Final = re.compile(r"[0-9]{1,3}([_, ']?[0-9]{3})*|[0-9]+")
+_EXACT: Final = 2.0**53  # above, a float is not the whole number that was written
 
 _Context: TypeAlias = Mapping[str, Any]
 
@@ -232,7 +233,7 @@ def _kind(value: object) -> str:
 
 
 def _integer_hint(value: object) -> str:
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
         return f"; write {value:.0f}"
     if isinstance(value, str) and _GROUPED_INTEGER.fullmatch(value):
         return f"; write {re.sub('[^0-9]', '', value)}"

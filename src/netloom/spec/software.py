@@ -108,6 +108,11 @@ class Software(Strict):
         description="Whether passes hide the reduction of gradients and the gathers of weights "
         "(overlap_grad_reduce, overlap_param_gather)",
     )
+    accumulation: Annotated[int, Field(ge=1, le=100_000)] | None = Field(
+        default=None,
+        description="Batches that a step accumulates one after another, with the pipeline drained "
+        "after each (gradient accumulation around PyTorch's pipeline schedules)",
+    )
     bucket_bytes: Annotated[SizeBytes, Field(ge=1e6, le=1e12)] | None = Field(
         default=None,
         description="Gradients that are reduced at a time; the last bucket is not hidden",

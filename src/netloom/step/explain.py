@@ -158,10 +158,12 @@ def _bubble(ingredients: Ingredients) -> Why:
         name="bubble",
         value=ingredients.times.bubble_s,
         unit="s",
-        how="one micro-batch through every other stage, over the virtual stages",
+        how="one micro-batch through every other stage, over the virtual stages, every time the "
+        "pipeline drains",
         parts=(
             Why(name="the other stages, one micro-batch", value=others_s, unit="s"),
             Why(name="virtual stages", value=ingredients.virtual),
+            Why(name="batches accumulated", value=ingredients.practice.accumulation),
         ),
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ def kind_shares(
     shape: Transformer, plan: Layout, training: Training, clock: OperatorTimes
 ) -> dict[OperatorKind, float]:
     """Return the share of each kind of operator in the computation of the longest stage."""
-    shard = replace(shard_of(plan, training), attention=clock.practice.attention)
+    shard = clock.practice.on(shard_of(plan, training))
     stages = [
         _stage(shape, shard, kind, clock, training.recompute)
         for kind in dict.fromkeys(stage_kinds(shape, plan.pipeline))

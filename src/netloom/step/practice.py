@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from netloom.compute.generation import FlashVersion
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from netloom.provenance import Source
     from netloom.spec.software import GraphedModule, RecomputedModule
     from netloom.workload.flops import AttentionKernel
+    from netloom.workload.operator import Shard
+    from netloom.workload.zero.modules import ModuleGathers
 
 __all__ = ["FlashVersion", "Kernels", "Practice", "ZeroWay"]
 
@@ -42,9 +44,11 @@ class Practice:
         released: The year and month of the release that it stands for, such as ``2024-07``.
         attention: Whether the score matrix is written to memory.
         flash: Which generation of fused kernel; 3 stands for the current ones of a GPU.
+        delta_excess: What scans of Gated DeltaNet take over flash-linear-attention's kernels.
         tensor_hidden: Share of a layer's tensor-parallel collectives that products hide.
         pipeline_hidden: Share of the transfers between stages that other micro-batches hide
             once the pipeline is full, with virtual stages; without them nothing is hidden.
+        accumulation: Batches that a step accumulates, with the pipeline drained after each.
         overlaps_data: Whether gradients are reduced during the last backward pass and weights
             gathered during the first forward pass.
         bucket_bytes: Gradients reduced at a time; None for Megatron-Core's rule.
@@ -69,7 +73,13 @@ class Practice:
         zero_stages: The ZeRO stages that it has; ``plan`` searches no others.
         zero_ways: Whether sets of ranks can share what ZeRO divides (HSDP), with a second set of
             weights for the backward pass, or sent in fewer bits (ZeRO++).
+        whole_in_pipelines: Whether stages of a pipeline keep weights that ZeRO 3 divides, once they
+            are gathered, until the step ends.
+        sums_groups: Whether ZeRO 2 sums the gradients of as many micro-batches as there are stages
+            before it divides them.
+        modules: How ZeRO 3 gathers weights module by module; None where it gathers whole layers.
         divides_context: Whether it can divide a sequence over ranks.
+        repeats_keys: Whether these exchange keys and values copied to every query head.
         gradient_bytes: Of one gradient as it is kept and reduced; None for the precision's own.
         parameter_bytes: Of one weight as it is held and gathered, master copies apart.
         mxfp8_weights: Whether MXFP8 copies of weights are held alone, though 16 bits are gathered.
@@ -89,6 +99,8 @@ class Practice:
     overlaps_data: bool
     source: Source
     flash: FlashVersion = 3
+    accumulation: int = 1
+    delta_excess: float = 1.0
     bucket_bytes: float | None = None
     host_s: float = 0.0
     host_experts_s: float = 0.0
@@ -104,7 +116,11 @@ class Practice:
     shards_weights: bool = False
     zero_stages: tuple[int, ...] = (0, 1, 2, 3)
     zero_ways: frozenset[ZeroWay] = frozenset()
+    whole_in_pipelines: bool = False
+    sums_groups: bool = False
+    modules: ModuleGathers | None = None
     divides_context: bool = True
+    repeats_keys: bool = False
     gradient_bytes: int | None = None
     parameter_bytes: int = WEIGHT_BYTES
     mxfp8_weights: bool = False
@@ -116,6 +132,10 @@ class Practice:
     autocast: bool = False
     state_bytes: int = 12
 
+    def on(self, shard: Shard) -> Shard:
+        """Return a GPU's share of the work as its kernels do it."""
+        return replace(shard, attention=self.attention, delta_excess=self.delta_excess)
+
     @property
     def weights(self) -> WeightFormat:
         """How it keeps, reduces and gathers weights and gradients."""
@@ -123,6 +143,9 @@ class Practice:
             gradient_bytes=self.gradient_bytes,
             parameter_bytes=self.parameter_bytes,
             bucket_bytes=self.bucket_bytes,
+            whole_in_pipelines=self.whole_in_pipelines,
+            sums_groups=self.sums_groups,
+            modules=self.modules,
         )
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from netloom.compute.roofline import roofline
+from netloom.errors import SpecError
 from netloom.provenance import Source, Validity
 from netloom.spec.tuning import ALL_WEIGHTS
 from netloom.step.basis import exposed_waits, layers_of, step_point
@@ -27,6 +28,7 @@ from netloom.workload.demand import demand
 from netloom.workload.flops import step_flops
 from netloom.workload.placement import (
     check_model,
+    check_router,
     has_even_chunks,
     layout,
     num_micro_batches,
@@ -92,8 +94,10 @@ def predict(
     num_gpus = network.design.num_gpus
     plan = layout(job.parallel, node=network.node, num_gpus=num_gpus, placement=job.placement)
     check_model(model, plan)
+    check_router(model, job.trained)
     check_zero(plan, software)
     batches = num_micro_batches(job.trained, plan)
+    _check_accumulation(batches, software)
     machine = roofline(network.gpu, job.trained.precision)
     left = residual_of(network.gpu) if residual is None else residual
     held = check_memory(shape, plan, job.trained, gpu=network.gpu, practice=software)
@@ -104,6 +108,7 @@ def predict(
         num_micro_batches=batches,
         weights=software.weights,
         modules=software.recompute_modules,
+        repeats_keys=software.repeats_keys,
     )
     outcomes = _ask(asked, network, engine)
     traffic = Traffic(
@@ -186,6 +191,7 @@ def predict(
             num_micro_batches=batches,
             virtual=plan.virtual_pipeline,
             order=plan.schedule,
+            accumulation=software.accumulation,
         ),
         validity=Validity(tuple(step_doubts(point)))
         & job_validity(shape, plan, network, software)
@@ -207,6 +213,18 @@ def predict(
         why=explain(ingredients),
         practice=software,
     )
+
+
+def _check_accumulation(num_micro_batches: int, practice: Practice) -> None:
+    if num_micro_batches % practice.accumulation:
+        raise SpecError(
+            key="job.software.accumulation",
+            what=(
+                f"a rank's {num_micro_batches} micro-batches do not divide into "
+                f"{practice.accumulation} batches"
+            ),
+            remedy="use a divisor of them",
+        )
 
 
 def _ask(asked: Demand, network: Network, engine: Engine) -> dict[Collective, Outcome]:
@@ -278,8 +296,9 @@ def job_validity(
         )
     if shape.model.linear is not None:
         doubts.append(
-            "Layers without attention were compared in one step (Qwen3-Next on B200); how long "
-            "Gated DeltaNet's scans take is from another, and those of Mamba-2 are counted alone."
+            "Layers without attention were compared in one step (Qwen3-Next on B200, "
+            "Megatron-Bridge), with what its software takes over the kernels from another; their "
+            "kernels were timed on one H200."
         )
     if plan.expert > 1 and plan.expert_split > 1:
         doubts.append("No step with experts both spread and divided (expert_tensor) was compared.")

@@ -6,6 +6,7 @@ they were taken from are named in docs/models/step.md and are not judged.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from netloom.compute.generation import GENERATIONS, Residual
@@ -23,6 +24,8 @@ __all__ = ["RESIDUALS", "RESIDUAL_SOURCE", "Residual", "generation_of", "residua
 RESIDUAL_SOURCE: Final = Source(
     citation="named rows of published training steps (docs/models/step.md)", confidence="derived"
 )
+# H100 limited to 500 of 700 W are among the measured ones: (500 / 700) ^ (1/3).
+LEAST_PEAK_SHARE: Final = 0.89
 # Of generations, and of GPUs whose host is part of the module.
 RESIDUALS: Final = {
     name: residual
@@ -42,5 +45,19 @@ def residual_of(gpu: Gpu) -> Residual:
     """Return the residual of a GPU; none, and a doubt, where no step on its kind was seen."""
     found = RESIDUALS.get(generation_of(gpu))
     if found is not None:
-        return found
+        return replace(found, validity=found.validity & _slower_validity(gpu, found))
     return Residual(validity=Validity((f"No training step on {gpu.architecture} was looked at.",)))
+
+
+def _slower_validity(gpu: Gpu, found: Residual) -> Validity:
+    """Return the doubt about a GPU that was cut down further than a power limit does."""
+    if found.peak_flops is None or gpu.peak.bf16 is None:
+        return Validity()
+    if gpu.peak.bf16 >= LEAST_PEAK_SHARE * found.peak_flops:
+        return Validity()
+    measured, has = (f"{one / 1e12:,.0f}" for one in (found.peak_flops, gpu.peak.bf16))
+    doubt = (
+        f"Steps on {gpu.architecture} GPUs were measured at a peak of {measured} TFLOP/s; "
+        f"{gpu.name} has {has}."
+    )
+    return Validity((doubt,))

@@ -62,7 +62,7 @@ class Traffic:
     practice: Practice
 
     def time_s(self, item: Communication) -> float:
-        """Return how long *item* takes once."""
+        """Return how long *item* takes once, the host's part apart."""
         return self.durations_s[item.collective]
 
     def behind(self, window: Window) -> list[Communication]:
@@ -85,7 +85,8 @@ class Traffic:
         """Return all communication of a step by axis, hidden or not."""
         totals = dict.fromkeys(Axis, 0.0)
         for item in self.communications:
-            totals[item.axis] = totals[item.axis] + item.count * self.time_s(item)
+            time_s = self.time_s(item) + item.host_s
+            totals[item.axis] = totals[item.axis] + item.count * time_s
         return totals
 
 
@@ -159,11 +160,13 @@ def layer_exposed_s(
         only: One pass instead of all.
     """
     waiting: dict[tuple[Axis, Window, Phase], float] = defaultdict(float)
+    exposed: dict[Axis, float] = defaultdict(float)
     for item in traffic.communications:
         if item.per in {"layer", "moe-layer" if moe else "dense-layer"}:
             key = (item.axis, item.window, item.phase)
             waiting[key] = waiting[key] + item.each * traffic.time_s(item)
-    exposed: dict[Axis, float] = defaultdict(float)
+            if only in (None, item.phase):
+                exposed[item.axis] = exposed[item.axis] + item.each * item.host_s
     for (axis, window, phase), time_s in waiting.items():
         if only not in (None, phase):
             continue
@@ -194,6 +197,9 @@ def schedule(
     """
     slowest = reduce(_slower, stages)
     num_stages = sum(stage.alike for stage in stages)
+    # Batches that are accumulated cross the pipeline one after another; only the last one's passes
+    # hide the sum of the gradients.
+    drains = np.minimum(traffic.practice.accumulation, num_micro_batches)
     # Each group of ranks has its own slowest: the slowest of all paces the micro-batches, and
     # the first and last of them cross the other stages at the mean.
     filled = 2.0 if order == "zero-bubble" else 0.0
@@ -205,22 +211,23 @@ def schedule(
         traffic,
         slowest.costs,
         num_stages=num_stages,
-        num_micro_batches=num_micro_batches,
+        num_micro_batches=num_micro_batches / drains,
         virtual=virtual,
+        drains=drains,
     )
     exposed[Axis.PIPELINE] = exposed[Axis.PIPELINE] + hops_s
     after_s = _data_exposed_s(
         traffic,
         slowest.costs,
         num_stages=num_stages,
-        num_micro_batches=num_micro_batches,
+        num_micro_batches=num_micro_batches / drains,
         virtual=virtual,
     )
     exposed[Axis.DATA] = exposed[Axis.DATA] + after_s
     communication = traffic.totals_s()
     communication[Axis.PIPELINE] = communication[Axis.PIPELINE] + filling_s
     compute_s = num_micro_batches * (slowest.costs.total_s * slowdown + slowest.host_s)
-    bubble_s = np.maximum(0.0, whole_s - _crossing_s(slowest, filled)) / virtual
+    bubble_s = drains * np.maximum(0.0, whole_s - _crossing_s(slowest, filled)) / virtual
     _wait_for_nics(exposed, compute_s + bubble_s, traffic.between_nodes_s())
     return Schedule(
         compute_s=compute_s,
@@ -264,15 +271,19 @@ def _crossing_s(stage: StageTimes, filled: float) -> float:
 def _wait_for_nics(
     exposed_s: dict[Axis, float], busy_s: float, sent_s: Mapping[Axis, float]
 ) -> None:
-    """Add to the busiest axis what NICs, which cannot send longer than the step, still send."""
+    """Add what NICs, which cannot send longer than the step, still send when it would end.
+
+    The axis that sends longest takes it, up to what it hides; what is left goes to the others.
+    """
     elapsed_s = busy_s + sum(exposed_s.values())
-    over_s = np.maximum(0.0, sum(sent_s.values()) - elapsed_s)
-    left = over_s  # until the first axis that sends longest has it
+    left = np.maximum(0.0, sum(sent_s.values()) - elapsed_s)
     most_s = reduce(np.maximum, sent_s.values())
-    for axis, time_s in sent_s.items():
-        taken = left * np.equal(time_s, most_s)
-        exposed_s[axis] = exposed_s[axis] + taken
-        left = left - taken
+    for of_busiest in (True, False):
+        for axis, time_s in sent_s.items():
+            hidden_s = np.maximum(0.0, time_s - exposed_s[axis])
+            taken = np.minimum(left, hidden_s) * (np.equal(time_s, most_s) == of_busiest)
+            exposed_s[axis] = exposed_s[axis] + taken
+            left = left - taken
 
 
 def pipeline_of(
@@ -282,6 +293,7 @@ def pipeline_of(
     num_micro_batches: int,
     virtual: int,
     order: PipelineOrder = "1f1b",
+    accumulation: int = 1,
 ) -> Pipeline:
     """Return what the stages work through.
 
@@ -289,7 +301,7 @@ def pipeline_of(
     equal stages the timeline ends when the closed form says.
     """
     slowest = max(range(len(stages)), key=lambda index: stages[index].total_s)
-    turns = num_micro_batches + (len(stages) - 1) / virtual
+    turns = num_micro_batches + accumulation * (len(stages) - 1) / virtual
     hop_s = times.exposed_s[Axis.PIPELINE] / turns / 2
     return Pipeline(
         stages=tuple(
@@ -300,6 +312,7 @@ def pipeline_of(
         virtual=virtual,
         after_s=times.after_s,
         order=order,
+        accumulation=accumulation,
     )
 
 
@@ -344,9 +357,17 @@ def _beside_s(time_s: float, behind_s: float, practice: Practice) -> float:
 
 
 def _hops_s(
-    traffic: Traffic, costs: Costs, *, num_stages: int, num_micro_batches: int, virtual: int
+    traffic: Traffic,
+    costs: Costs,
+    *,
+    num_stages: int,
+    num_micro_batches: float,
+    virtual: int,
+    drains: float,
 ) -> tuple[float, float]:
     """Return the hops of filling and draining the pipeline, and all that is exposed of hops.
+
+    The pipeline drains *drains* times, after *num_micro_batches* each.
 
     With virtual stages a hop runs beside another chunk's pass and hides behind no more than that;
     but not while the pipeline fills and drains, where Megatron-Core waits for each hop before the
@@ -366,14 +387,14 @@ def _hops_s(
     for item in traffic.behind(Window.OTHER_MICRO_BATCH):
         one_s = traffic.time_s(item)
         waiting_s = one_s - hidden * np.minimum(one_s, pass_s[item.phase])
-        filling_s = filling_s + num_hops * one_s
-        exposed_s = exposed_s + (num_hops * one_s + item.count * waiting_s)
-        exposed_s = exposed_s + waited * (one_s - waiting_s)
+        filling_s = filling_s + drains * num_hops * one_s
+        exposed_s = exposed_s + (drains * num_hops * one_s + item.count * waiting_s)
+        exposed_s = exposed_s + drains * waited * (one_s - waiting_s)
     return filling_s, exposed_s
 
 
 def _data_exposed_s(
-    traffic: Traffic, costs: Costs, *, num_stages: int, num_micro_batches: int, virtual: int
+    traffic: Traffic, costs: Costs, *, num_stages: int, num_micro_batches: float, virtual: int
 ) -> float:
     """Return what the last backward and the first forward passes do not hide.
 
@@ -388,6 +409,11 @@ def _data_exposed_s(
         Window.FIRST_FORWARD: costs.forward_s,
     }
     group = np.minimum(num_stages, num_micro_batches)
+    before_s = sum(item.count * traffic.time_s(item) for item in traffic.behind(Window.NEXT_GROUP))
+    later_s = (num_micro_batches - group) * windows[Window.LAST_BACKWARD]
+    if traffic.practice.overlaps_data:
+        before_s = _beside_s(before_s, later_s, traffic.practice)
+    exposed_s = exposed_s + before_s
     for window, pass_s in windows.items():
         items = traffic.behind(window)
         total_s = sum(item.count * traffic.time_s(item) for item in items)

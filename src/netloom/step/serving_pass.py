@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from netloom.provenance import Validity, Why
 from netloom.step.low_latency import low_latency_exchange
+from netloom.step.two_batches import BESIDE_EXCHANGE, HalfBatch
 from netloom.workload.collective import Axis
 from netloom.workload.placement import stage_layers
 from netloom.workload.serving import (
@@ -112,7 +113,7 @@ class _Block:
     name: str
     times: tuple[tuple[Operator, float], ...]
     traffic: tuple[tuple[Communication, Outcome], ...]
-    overlaps: bool = False
+    overlaps: Literal["no", "decoding", "reading"] = "no"
 
     @property
     def compute_s(self) -> float:
@@ -121,10 +122,32 @@ class _Block:
     @property
     def waiting_s(self) -> float:
         """What shows of the traffic: what the other half of the batch hides, is no wait."""
-        hidden = [pair for pair in self.traffic if self.overlaps and pair[0].axis is Axis.EXPERT]
-        beside_s = sum(item.each * outcome.duration_s for item, outcome in hidden)
-        whole_s = sum(item.each * outcome.duration_s for item, outcome in self.traffic)
-        return whole_s - min(beside_s, self.compute_s)
+        if self.overlaps == "no":
+            return sum(item.each * outcome.duration_s for item, outcome in self.traffic)
+        alone = (pair for pair in self.traffic if pair[0].axis is not Axis.EXPERT)
+        half = self._half()
+        decoding = self.overlaps == "decoding"
+        shown_s = half.exposed_decoding_s if decoding else half.exposed_reading_s
+        return shown_s + sum(item.each * outcome.duration_s for item, outcome in alone)
+
+    def _half(self) -> HalfBatch:
+        """Return what one of two halves does, operator by operator and way by way."""
+        sides = {"projections": 0.0, "attention": 0.0, "shared": 0.0, "experts": 0.0}
+        side = "projections"
+        for one, time_s in self.times:
+            side = _side_of(one, side)
+            sides[side] += time_s / 2
+        there, back = (
+            outcome.duration_s for item, outcome in self.traffic if item.axis is Axis.EXPERT
+        )
+        return HalfBatch(
+            projections_s=sides["projections"],
+            attention_s=sides["attention"],
+            shared_s=sides["shared"],
+            experts_s=sides["experts"],
+            there_s=there,
+            back_s=back,
+        )
 
     def why(self, count: int) -> Why:
         operators = tuple(
@@ -157,6 +180,17 @@ class _Block:
             how="operators and collectives, one after another",
             parts=(*operators, *traffic),
         )
+
+
+def _side_of(operator: Operator, before: str) -> str:
+    """Return the part of a layer that *operator* belongs to, *before* being that of the last."""
+    if operator.core_attention:
+        return "attention"
+    if operator.name.startswith("shared experts"):
+        return "shared"
+    if operator.name == "permute":
+        return "experts"
+    return "projections" if before == "shared" else before
 
 
 def pass_time(
@@ -213,19 +247,42 @@ def _layer(
     name: str, shape: Transformer, plan: Layout, work: Pass, machine: ServingMachine, *, moe: bool
 ) -> _Block:
     """Return a layer; where halves of the batch hide each other's exchange, of both halves."""
-    halves = 2 if moe and plan.expert_overlap and work.requests > 1 else 1
-    part = replace(work, requests=-(-work.requests // halves))
-    times = _timed(serving_operators(shape, plan, part, moe=moe), machine.layers)
-    traffic = machine.exchanged(
-        layer_communications(shape, plan, part, moe=moe),
-        low_latency=work.is_decode and plan.expert_dispatch == "deepep",
+    if moe and plan.expert_overlap and plan.expert > 1 and work.requests * work.tokens > 1:
+        return _overlapped(name, shape, plan, work, machine)
+    times = _timed(serving_operators(shape, plan, work, moe=moe), machine.layers)
+    asked = layer_communications(shape, plan, work, moe=moe)
+    return _Block(name, times, machine.exchanged(asked, low_latency=_is_quick(plan, work)))
+
+
+def _is_quick(plan: Layout, work: Pass) -> bool:
+    """Return whether DeepEP's kernels for little delay bring tokens to their experts."""
+    return work.is_decode and plan.expert_dispatch == "deepep"
+
+
+def _overlapped(
+    name: str, shape: Transformer, plan: Layout, work: Pass, machine: ServingMachine
+) -> _Block:
+    """Return a layer with experts of both halves: of a batch that decodes, or of a prompt.
+
+    Halves of a batch each read the weights; those of a prompt are long enough to take half as long
+    as the whole.
+    """
+    half = replace(work, requests=-(-work.requests // 2))
+    if not work.is_decode:
+        half = replace(work, tokens=-(-work.tokens // 2))
+    timed = half if work.is_decode else work
+    times = _timed(serving_operators(shape, plan, timed, moe=True), machine.layers)
+    asked = layer_communications(shape, plan, half, moe=True)
+    traffic = machine.exchanged(asked, low_latency=_is_quick(plan, work))
+    both = tuple((replace(item, each=2 * item.each), outcome) for item, outcome in traffic)
+    if work.is_decode:
+        return _Block(name, tuple((one, 2 * time_s) for one, time_s in times), both, "decoding")
+    slower = BESIDE_EXCHANGE if plan.expert_dispatch == "deepep" else 1.0
+    beside = tuple(
+        (one, time_s * (slower if one.name in {"experts in", "experts out"} else 1.0))
+        for one, time_s in times
     )
-    return _Block(
-        name,
-        tuple((one, halves * time_s) for one, time_s in times),
-        tuple((replace(item, each=halves * item.each), outcome) for item, outcome in traffic),
-        overlaps=halves > 1,
-    )
+    return _Block(name, beside, both, "reading")
 
 
 def _timed(operators: Sequence[Operator], gpu: Roofline) -> tuple[tuple[Operator, float], ...]:

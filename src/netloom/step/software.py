@@ -171,7 +171,7 @@ def _matters(switch: str, plan: Layout) -> bool:
     match switch:
         case "tensor_overlap":
             return plan.tensor > 1
-        case "pipeline_overlap":
+        case "pipeline_overlap" | "accumulation":
             return plan.pipeline > 1
         case "data_overlap" | "bucket_bytes" | "gradient_type":
             return plan.replicas > 1
@@ -234,6 +234,7 @@ def switches_of(practice: Practice) -> dict[str, Any]:
     return {
         "tensor_overlap": practice.tensor_hidden > 0,
         "pipeline_overlap": practice.pipeline_hidden > 0,
+        "accumulation": practice.accumulation,
         "data_overlap": practice.overlaps_data,
         "bucket_bytes": practice.bucket_bytes,
         "attention": "unfused" if practice.attention == "unfused" else fused,

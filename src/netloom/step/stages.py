@@ -57,7 +57,7 @@ def stages_of(
     shape: Transformer, plan: Layout, training: Training, clock: OperatorTimes, traffic: Traffic
 ) -> list[StageTimes]:
     """Return the times of every pipeline stage, first to last."""
-    shard = replace(shard_of(plan, training), attention=clock.practice.attention)
+    shard = clock.practice.on(shard_of(plan, training))
     layer = {}
     for moe in layer_kinds(shape):
         one = layer_costs(shape, shard, clock, moe=moe, recompute=training.recompute)

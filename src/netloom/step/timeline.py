@@ -45,6 +45,7 @@ class Pipeline:
 
     Attributes:
         after_s: Data-parallel communication that follows the last pass.
+        accumulation: Batches that the micro-batches come in; the pipeline drains after each.
     """
 
     stages: tuple[PassTimes, ...]
@@ -52,6 +53,7 @@ class Pipeline:
     virtual: int
     after_s: float = 0.0
     order: PipelineOrder = "1f1b"
+    accumulation: int = 1
 
     def timeline(self) -> Timeline:
         """Return when every pass runs."""
@@ -60,6 +62,7 @@ class Pipeline:
             num_micro_batches=self.num_micro_batches,
             virtual=self.virtual,
             kind=self.order,
+            accumulation=self.accumulation,
         )
 
 
@@ -95,9 +98,32 @@ _Pass = tuple[Way, int, int]  # way, chunk, micro-batch
 
 
 def orders(
-    num_stages: int, num_micro_batches: int, *, virtual: int = 1, kind: PipelineOrder = "1f1b"
+    num_stages: int,
+    num_micro_batches: int,
+    *,
+    virtual: int = 1,
+    kind: PipelineOrder = "1f1b",
+    accumulation: int = 1,
 ) -> list[list[tuple[Way, int, int]]]:
-    """Return the passes of every stage in order: (way, chunk, micro-batch)."""
+    """Return the passes of every stage in order: (way, chunk, micro-batch).
+
+    The micro-batches come in *accumulation* batches; a stage begins one when it has ended the last.
+    """
+    each = num_micro_batches // accumulation
+    once = _orders_of_batch(num_stages, each, virtual, kind)
+    return [
+        [
+            (way, chunk, first + batch)
+            for first in range(0, each * accumulation, each)
+            for way, chunk, batch in passes
+        ]
+        for passes in once
+    ]
+
+
+def _orders_of_batch(
+    num_stages: int, num_micro_batches: int, virtual: int, kind: PipelineOrder
+) -> list[list[_Pass]]:
     if kind == "zero-bubble":
         return [_put_off(stage, num_stages, num_micro_batches) for stage in range(num_stages)]
     table = list(_turns(num_stages, num_micro_batches, virtual))
@@ -116,6 +142,7 @@ def timeline(
     virtual: int = 1,
     hop_s: float = 0.0,
     kind: PipelineOrder = "1f1b",
+    accumulation: int = 1,
 ) -> Timeline:
     """Return when every pass of a step runs.
 
@@ -126,9 +153,12 @@ def timeline(
         hop_s: From a stage to the next, after the pass.
         kind: ``gpipe`` runs every forward pass before any backward pass; ``zero-bubble`` is
             ZB-H1 (Qi et al. 2023, arXiv:2401.10241), for one chunk on a stage.
+        accumulation: Batches that the micro-batches come in.
     """
     assert virtual == 1 or kind != "zero-bubble"
-    todo = orders(len(stages), num_micro_batches, virtual=virtual, kind=kind)
+    todo = orders(
+        len(stages), num_micro_batches, virtual=virtual, kind=kind, accumulation=accumulation
+    )
     state = _State(stages, virtual, hop_s, apart=kind == "zero-bubble")
     positions = [0] * len(stages)
     left = sum(map(len, todo))

@@ -140,15 +140,15 @@ def _step_row(row: dict[str, str]) -> StepRow:
 
 def _point(row: dict[str, str]) -> StepPoint:
     """Return the axes of a row; one that the table does not have yet is neutral."""
-    return StepPoint(**{one.name: _VALUES[str(one.type)](row.get(one.name)) for one in _FIELDS})
+    return StepPoint(**{name: value(row.get(name)) for name, value in _AXES.items()})
 
 
-_FIELDS: Final = fields(StepPoint)
 _VALUES: Final[dict[str, Callable[[str | None], Any]]] = {
     "str": lambda text: text or "",
     "int": lambda text: int(text or 1),
     "float": lambda text: float(text or 1),
 }
+_AXES: Final = {one.name: _VALUES[str(one.type)] for one in fields(StepPoint)}
 
 
 def _pair(text: str) -> tuple[str, str]:

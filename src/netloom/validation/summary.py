@@ -18,7 +18,8 @@ from netloom.step.software import departures
 from netloom.validated.axes import AXES
 from netloom.validated.intervals import exposed_range
 from netloom.validation.collectives.cells import BANDS, GOALS, band_of, group_of
-from netloom.validation.collectives.suite import FAR_OFF_PCT, shipped_rows, validate_collectives
+from netloom.validation.collectives.suite import FAR_OFF_PCT, validate_collectives
+from netloom.validation.collectives.tables import shipped_rows
 from netloom.validation.steps.cases import cases_of
 from netloom.validation.steps.contradicted import contradicted
 from netloom.validation.steps.coverage import interval_widths

@@ -17,6 +17,7 @@ from netloom.results.tabular import Tabular
 from netloom.validation.chips.suite import ChipSuite, validate_chips
 from netloom.validation.collectives import suite as collectives
 from netloom.validation.collectives.suite import SuiteResult
+from netloom.validation.collectives.tables import read_table
 from netloom.validation.fct import suite as fct
 from netloom.validation.fct.cases import long_cases, shipped_cases
 from netloom.validation.fct.suite import FctSuite
@@ -176,7 +177,7 @@ def _quick(name: str, data: Path | None, calibration: Path | None, parts: Catalo
     if name == "collectives":
         if data is None:
             return collectives.validate_shipped(parts)
-        table = collectives.read_table(data)
+        table = read_table(data)
         return collectives.validate_collectives(table.rows, parts, skipped=table.skipped)
     if name == "steps":
         measured = steps.shipped_step_rows() if data is None else steps.read_step_rows(data)

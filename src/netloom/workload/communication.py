@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["Communication", "Per", "Phase", "Window"]
 
 Phase = Literal["forward", "backward", "recompute"]
-Per = Literal["layer", "moe-layer", "dense-layer", "chunk", "step"]
+Per = Literal["layer", "moe-layer", "dense-layer", "chunk", "group", "step"]
 
 
 class Window(StrEnum):
@@ -25,6 +25,7 @@ class Window(StrEnum):
     LAYER = "the computation of the neighbouring layer"
     OTHER_MICRO_BATCH = "other micro-batches, once the pipeline is full"
     LAST_BACKWARD = "the last micro-batch's backward pass"
+    NEXT_GROUP = "the backward passes of the groups of micro-batches after it"
     FIRST_FORWARD = "the first micro-batch's forward pass"
 
 
@@ -36,9 +37,11 @@ class Communication:
         purpose: What it is for, in words.
         phase: In which pass it runs.
         each: How often, for one of *per*.
-        per: ``chunk`` is one virtual pipeline stage's turn with one micro-batch.
+        per: ``chunk`` is one virtual pipeline stage's turn with one micro-batch, ``group`` as many
+            micro-batches as there are stages, the last of a step apart.
         window: What can hide it.
         count: How often in a step, on one GPU of the fullest stage.
+        host_s: What the host takes for it each time, while the GPU waits.
     """
 
     axis: Axis
@@ -49,6 +52,7 @@ class Communication:
     per: Per
     window: Window
     count: int = 0
+    host_s: float = 0.0
 
     @property
     def size_bytes(self) -> float:

@@ -6,6 +6,7 @@ The counts are those of one GPU on the fullest pipeline stage. Sizes follow
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -88,6 +89,7 @@ def demand(  # noqa: PLR0913  (model, plan and training, and what the software m
     stage: int | None = None,
     weights: WeightFormat = PLAIN_WEIGHTS,
     modules: Modules = None,
+    repeats_keys: bool = False,
 ) -> Demand:
     """Return every collective of one step.
 
@@ -100,6 +102,7 @@ def demand(  # noqa: PLR0913  (model, plan and training, and what the software m
             as those of an inner stage.
         weights: How the software keeps weights and gradients.
         modules: What the software computes again, in place of the training's recomputation.
+        repeats_keys: Whether context ranks exchange keys and values copied to every query head.
     """
     counts = stage_layers(shape.model.num_layers, plan.pipeline)
     if stage is None:
@@ -113,10 +116,11 @@ def demand(  # noqa: PLR0913  (model, plan and training, and what the software m
         "moe-layer": num_micro_batches * moe,
         "dense-layer": num_micro_batches * (layers - moe),
         "chunk": num_micro_batches * plan.virtual_pipeline,
+        "group": max(0, math.ceil(num_micro_batches / plan.pipeline) - 1),
         "step": 1,
     }
     asked = (
-        *micro_batch_communications(shape, plan, training, modules),
+        *micro_batch_communications(shape, plan, training, modules, repeats_keys=repeats_keys),
         *data_communications(shape, plan, training, stage=stage, weights=weights),
     )
     return Demand(
@@ -132,13 +136,20 @@ def demand(  # noqa: PLR0913  (model, plan and training, and what the software m
 
 
 def micro_batch_communications(
-    shape: Transformer, plan: Layout, training: Training, modules: Modules = None
+    shape: Transformer,
+    plan: Layout,
+    training: Training,
+    modules: Modules = None,
+    *,
+    repeats_keys: bool = False,
 ) -> tuple[Communication, ...]:
     """Return what each micro-batch asks for; none of it depends on ZeRO or virtual stages."""
     return tuple(
         item
         for axis in MICRO_BATCH_AXES
-        for item in axis_communications(axis, shape, plan, training, modules)
+        for item in axis_communications(
+            axis, shape, plan, training, modules, repeats_keys=repeats_keys
+        )
     )
 
 
@@ -148,6 +159,8 @@ def axis_communications(
     plan: Layout,
     training: Training,
     modules: Modules = None,
+    *,
+    repeats_keys: bool = False,
 ) -> list[Communication]:
     """Return what each micro-batch asks for on one axis."""
     shard = shard_of(plan, training)
@@ -156,7 +169,8 @@ def axis_communications(
         case Axis.TENSOR:
             return _tensor(shape, plan, shard, training, num_again=again.blocks)
         case Axis.CONTEXT:
-            return _context(shape, plan, shard, _phases(again=again.attention))
+            phases = _phases(again=again.attention)
+            return _context(shape, plan, shard, phases, repeats_keys=repeats_keys)
         case Axis.EXPERT:
             return _expert(shape, plan, shard, _phases(again=again.experts))
         case Axis.PIPELINE:
@@ -293,7 +307,12 @@ def _low_rank(plan: Layout, shard: Shard, phases: tuple[Phase, ...]) -> list[Com
 
 
 def _context(
-    shape: Transformer, plan: Layout, shard: Shard, phases: tuple[Phase, ...]
+    shape: Transformer,
+    plan: Layout,
+    shard: Shard,
+    phases: tuple[Phase, ...],
+    *,
+    repeats_keys: bool,
 ) -> list[Communication]:
     """Return the exchange of keys and values between context ranks.
 
@@ -305,11 +324,12 @@ def _context(
     if plan.context == 1:
         return []
     beside = _exchanged_heads(shape, plan, shard, phases)
+    size_bytes = _keys_bytes(shape, plan, shard, repeated=repeats_keys)
     if plan.context_exchange == "all-gather":
-        return _gathered_context(shape, plan, shard, phases) + beside
+        return _gathered_context(plan, phases, size_bytes) + beside
     block = Collective(
         kind=CollectiveKind.SEND_RECV,
-        size_bytes=_keys_bytes(shape, plan, shard),
+        size_bytes=size_bytes,
         group=pair(axis_group(plan, Axis.CONTEXT)),
     )
     return [
@@ -326,10 +346,14 @@ def _context(
     ] + beside
 
 
-def _keys_bytes(shape: Transformer, plan: Layout, shard: Shard) -> float:
+def _keys_bytes(shape: Transformer, plan: Layout, shard: Shard, *, repeated: bool) -> float:
     """Return one rank's keys and values of a layer, the mean of layers with attention or not."""
     share = shape.num_attention_layers / shape.model.num_layers
-    return share * ACTIVATION_BYTES * shard.tokens * shape.kv_width_of_rank(plan.tensor)
+    width = shape.kv_width_of_rank(plan.tensor)
+    if repeated:
+        heads = shape.model.num_heads / plan.tensor
+        width = heads * (shape.query_head_dim + shape.value_head_dim)
+    return share * ACTIVATION_BYTES * shard.tokens * width
 
 
 def _exchanged_heads(
@@ -364,9 +388,8 @@ def _exchanged_heads(
 
 
 def _gathered_context(
-    shape: Transformer, plan: Layout, shard: Shard, phases: tuple[Phase, ...]
+    plan: Layout, phases: tuple[Phase, ...], size_bytes: float
 ) -> list[Communication]:
-    size_bytes = _keys_bytes(shape, plan, shard)
 
     def exchange(kind: CollectiveKind, phase: Phase, what: str) -> Communication:
         return Communication(

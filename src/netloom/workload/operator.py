@@ -54,6 +54,7 @@ class Shard:
         router_choice: Whether the experts of a token are any or neighbours.
         expert_capacity: What an expert takes at most, over the mean; None for all.
         attention: ``fused`` never writes the score matrix; ``unfused`` writes all of it.
+        delta_excess: What the scans of Gated DeltaNet take over flash-linear-attention's kernels.
         tuning: Which weights are trained.
         span: Tokens that attend to one another; the whole sequence when left out.
         encodes: Whether a diffusion model's encoders run in the step.
@@ -70,6 +71,7 @@ class Shard:
     router_choice: RouterChoice = "any"
     expert_capacity: float | None = None
     attention: AttentionKernel = "fused"
+    delta_excess: float = 1.0
     tuning: Tuning = ALL_WEIGHTS
     span: int | None = None
     encodes: bool = False
@@ -130,6 +132,8 @@ class Operator:
         shape: For a matrix product, its rows, columns and inner terms.
         num: Matrices that share the rows of a grouped product.
         frozen: Whether a product's matrix gets no gradient.
+        launches: Kernels that a scan launches forward, one after another.
+        backward_launches: And backward.
         share: Of the layers of its kind, those that have it.
         paces: Bytes a second that the instructions of its kernels allow, forward and backward,
             where they may take longer than the memory; None where they do not.
@@ -150,6 +154,8 @@ class Operator:
     shape: tuple[float, float, float] | None = None
     num: float = 1
     frozen: bool = False
+    launches: int = 1
+    backward_launches: int = 1
     share: float = 1.0
     paces: tuple[float, float] | None = None
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         Training,
     )
 
-__all__ = ["Layout", "groups", "layout", "num_micro_batches", "pair"]
+__all__ = ["Layout", "check_router", "groups", "layout", "num_micro_batches", "pair"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,6 +260,24 @@ def check_model(model: Model, plan: Layout) -> None:
             ),
             remedy=f"lower their product to {most} or less",
         )
+
+
+def check_router(model: Model, training: Training) -> None:
+    """Raise SpecError where *training* says how tokens go to experts that *model* does not have."""
+    if model.num_experts:
+        return
+    told = {
+        "router_imbalance": training.router_imbalance > 0,
+        "router_choice": training.router_choice != "any",
+        "expert_capacity": training.expert_capacity is not None,
+    }
+    for name, is_told in told.items():
+        if is_told:
+            raise SpecError(
+                key=f"job.training.{name}",
+                what=f"it is about a router of experts, but {model.name} has none",
+                remedy="leave it out, or name a mixture of experts in job.model",
+            )
 
 
 def num_micro_batches(training: Training, plan: Layout) -> int:

@@ -234,6 +234,7 @@ def _next_state(operator: Operator, shape: Transformer, plan: Layout, work: Pass
         operator,
         flops=each * mixer.needed_flops_per_token,
         size_bytes=2 * each * recurrent_bytes(mixer),
+        launches=1,
     )
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from netloom.workload.collective import Group
     from netloom.workload.placement import Layout
     from netloom.workload.transformer import Transformer
+    from netloom.workload.zero.modules import ModuleGathers
 
 __all__ = [
     "NF4_BYTES",
@@ -62,11 +63,24 @@ class WeightFormat:
         gradient_bytes: Of one gradient; None for the precision's own.
         parameter_bytes: Of one weight, the optimizer's master copy apart.
         bucket_bytes: Gradients that are reduced at a time; None for Megatron-Core's rule.
+        whole_in_pipelines: Whether stages of a pipeline keep weights that ZeRO 3 divides from the
+            first micro-batch on that gathers them, and sum whole gradients over micro-batches.
+        sums_groups: Whether ZeRO 2 sums the gradients of as many micro-batches as there are stages
+            before it divides them.
+        modules: How ZeRO 3 gathers weights module by module; None where it gathers whole layers.
     """
 
     gradient_bytes: int | None = None
     parameter_bytes: float = WEIGHT_BYTES
     bucket_bytes: float | None = None
+    whole_in_pipelines: bool = False
+    sums_groups: bool = False
+    modules: ModuleGathers | None = None
+
+    def zero_of(self, plan: Layout) -> int:
+        """Return the ZeRO stage that *plan* sends and holds as while a step runs."""
+        whole = self.whole_in_pipelines and plan.pipeline > 1
+        return min(plan.zero, 1) if whole else plan.zero
 
     def gradient_bytes_of(self, precision: Precision) -> int:
         """Return the bytes of one gradient in training at *precision*."""
@@ -158,8 +172,12 @@ def data_communications(
         _dense("dense", held.dense, layers, formats, plan),
         _experts("expert", held.experts, layers, formats, plan),
     )
-    found = [item for part in parts if part.count for item in part.communications(plan.zero)]
-    if not training.tuning.is_low_rank or plan.zero < 3:
+    zero = weights.zero_of(plan)
+    again = training.recompute == "full"
+    found = [
+        item for part in parts if part.count for item in part.communications(zero, again=again)
+    ]
+    if not training.tuning.is_low_rank or zero < 3:
         return found
     if training.tuning.frozen_type == "nf4":
         formats = replace(formats, parameter_bytes=NF4_BYTES)
@@ -230,18 +248,51 @@ class _Weights:
     backward: Group | None = None
     compress: tuple[str, ...] = ()
 
-    def communications(self, zero: int) -> list[Communication]:
-        """Return the traffic of one ZeRO stage (Rajbhandari et al. 2020, arXiv:1910.02054)."""
+    def communications(self, zero: int, *, again: bool = False) -> list[Communication]:
+        """Return the traffic of one ZeRO stage (Rajbhandari et al. 2020, arXiv:1910.02054).
+
+        Args:
+            zero: The stage.
+            again: Whether layers are computed again before their backward pass.
+        """
         if zero == 0:
             return [self._reduce(CollectiveKind.ALL_REDUCE)]
         scatter = CollectiveKind.REDUCE_SCATTER
+        once = [self._reduce(scatter), *self._among_copies("step"), self._gather()]
         if zero == 1:
-            return [self._reduce(scatter), *self._among_copies("step"), self._gather()]
+            return once
+        if zero == 2 and self.formats.sums_groups:
+            before = replace(self._reduce(scatter), per="group", window=Window.NEXT_GROUP)
+            return [before, *once]
         sent = HALF_BYTE if "gradients" in self.compress else self.grad_bytes
         grads = [self._by_layer(scatter, "backward", sent), *self._among_copies("layer")]
         if zero == 2:
             return [*grads, self._gather()]
-        return [*self.gathers(), *grads]
+        found = [*self.gathers(), *grads]
+        modules = self.formats.modules
+        if modules is None:
+            return found
+        if again and modules.is_released(self._of_layer):
+            gather, sent = CollectiveKind.ALL_GATHER, self.formats.parameter_bytes
+            found.append(self._by_layer(gather, "recompute", sent))
+        return [self._by_module(item, modules) for item in found]
+
+    @property
+    def _of_layer(self) -> float:
+        return self.count / self.num_layers
+
+    def _by_module(self, item: Communication, modules: ModuleGathers) -> Communication:
+        """Return what *item* gathers or sums of a layer, weight by weight."""
+        gathers = item.collective.kind is CollectiveKind.ALL_GATHER
+        ahead = gathers and modules.is_ahead(self._of_layer)
+        size_bytes = item.collective.size_bytes / modules.num_weights
+        return replace(
+            item,
+            collective=replace(item.collective, size_bytes=size_bytes),
+            each=modules.num_weights * item.each,
+            window=Window.LAYER if ahead else Window.NONE,
+            host_s=modules.rank_s * item.collective.group.size,
+        )
 
     def gathers(self) -> list[Communication]:
         """Return the gathers of ZeRO 3: before each pass of a layer."""

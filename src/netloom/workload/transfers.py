@@ -79,6 +79,21 @@ class Transfers:
             waits=waits.astype(np.int32),
         )
 
+    def first(self, count: int) -> Transfers:
+        """Return the first *count* transfers, waiting for nothing; columns are not copied."""
+        return Transfers(
+            source=self.source[:count],
+            target=self.target[:count],
+            size_bytes=self.size_bytes[:count],
+            start_ps=self.start_ps[:count],
+            delay_ps=self.delay_ps[:count],
+            source_port=self.source_port[:count],
+            priority=self.priority[:count],
+            job=self.job[:count],
+            wait_offsets=np.zeros(count + 1, dtype=np.int64),
+            waits=np.empty(0, dtype=np.int32),
+        )
+
     def _columns(self) -> tuple[NDArray[np.generic], ...]:
         return (
             self.source,

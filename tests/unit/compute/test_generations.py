@@ -71,3 +71,14 @@ def test_an_unmeasured_generation_borrows_with_a_doubt() -> None:
     assert not is_measured("Rubin")
     assert is_measured("CDNA 3")
     assert profile_of("nothing known") is profile_of("Ampere")
+
+
+@pytest.mark.parametrize(
+    ("gpu", "doubted"), [("H100-SXM-80GB", False), ("H800-SXM", False), ("H20-SXM", True)]
+)
+def test_a_gpu_that_is_far_slower_than_the_measured_ones_is_doubted(
+    gpu: str, *, doubted: bool
+) -> None:
+    found = residual_of(load_catalog().gpu(gpu)).validity
+    assert found.inside is not doubted
+    assert ("peak of 989 TFLOP/s; H20-SXM has 148" in " ".join(found.doubts)) == doubted

@@ -12,7 +12,7 @@ import pytest
 from netloom.cli.about.catalog import catalog as print_catalog
 from netloom.cli.options import Output
 from netloom.errors import CatalogError
-from netloom.parts import load, read, show
+from netloom.parts import load, read, shipped, show
 from netloom.parts.load import KINDS, load_catalog
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def test_the_shipped_parts_name_parts_that_there_are() -> None:
     load.check(CATALOG)
 
 
-def test_a_part_is_read_when_it_is_asked_for_and_a_file_once(
+def test_a_part_and_its_sources_are_read_when_they_are_asked_for_and_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert load_catalog() is CATALOG
@@ -65,18 +65,27 @@ def test_a_part_is_read_when_it_is_asked_for_and_a_file_once(
         checked.append(given)
         return read.part(*given, **more)
 
-    monkeypatch.setattr(load, "tomllib", SimpleNamespace(loads=parse))
+    monkeypatch.setattr(shipped, "tomllib", SimpleNamespace(loads=parse))
     monkeypatch.setattr(load, "read", SimpleNamespace(part=check, sources=read.sources))
-    load._shipped_table.cache_clear()
-    load._shipped_sources.cache_clear()
+    monkeypatch.setattr(load, "_SOURCES", load._ShippedSources())
+    shipped.shipped_tables.cache_clear()
     fresh = load._shipped.__wrapped__()
     assert (len(parsed), len(checked)) == (0, 0)
     assert fresh.switch("qm9700") is fresh.switches["QM9700"]
-    assert (len(parsed), len(checked)) == (2, 1)  # switches and sources
+    num_sources = len({source.citation for source in fresh.switch("qm9700").sources.values()})
+    assert (len(parsed), len(checked)) == (1 + num_sources, 1)
     assert fresh == CATALOG
-    # A file for each kind of part, and the sources.
-    assert len(parsed) == len(set(parsed)) == len(KINDS) + 1
-    assert len(checked) == sum(len(CATALOG.parts(kind)) for kind in KINDS)
+    num_parts = sum(len(CATALOG.parts(kind)) for kind in KINDS)
+    assert len(checked) == num_parts
+    # Each part once, and each source once that a part names.
+    assert len(parsed) == len(set(parsed)) <= num_parts + len(shipped.shipped_tables("sources"))
+
+
+@pytest.mark.parametrize("stem", [*KINDS, "sources"])
+def test_tables_read_one_by_one_are_those_of_the_whole_file(stem: str) -> None:
+    whole = tomllib.loads((shipped.FOLDER / f"{stem}.toml").read_text("utf-8"))
+    assert dict(shipped.shipped_tables(stem)) == (whole if stem == "sources" else whole[stem])
+    assert list(whole) == [stem] or stem == "sources"
 
 
 def test_a_search_looks_through_all_kinds() -> None:

@@ -22,7 +22,9 @@ job:
 NAMES = {
     "automodel",
     "deepspeed",
+    "deepspeed-2021",
     "fsdp-2023",
+    "llama-3",
     "maxtext",
     "megatron-2021",
     "megatron-2022",

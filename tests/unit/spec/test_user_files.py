@@ -13,7 +13,7 @@ from netloom.errors import NetloomError, SpecError
 from netloom.parts.load import load_catalog
 from netloom.spec.files import read_text
 from netloom.spec.load import load
-from netloom.validation.collectives.suite import read_rows
+from netloom.validation.collectives.tables import read_rows
 from netloom.workload.huggingface import read_config
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import pytest
 
 from netloom.compute.device import INSTRUCTION_RATES, h200
 from netloom.compute.roofline import costs, roofline
+from netloom.errors import SpecError
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Job, Parallel, Placement, Training
 from netloom.step.memory import memory
@@ -28,7 +29,7 @@ from netloom.workload.flops import (
     layer_operators,
     recomputed_flops_per_token,
 )
-from netloom.workload.placement import layout
+from netloom.workload.placement import check_router, layout
 from netloom.workload.recomputation import is_again
 from netloom.workload.transformer import transformer
 
@@ -305,6 +306,18 @@ def test_the_busiest_rank_of_a_trained_router_works_and_receives_more(
     # A capacity of the mean leaves what each rank sends on average: 8 experts of 4,096 tokens.
     assert rows_and_skew(router_imbalance="20%", expert_capacity=1.0) == (8 * 4096, 1.0)
     assert rows_and_skew(expert_capacity=2.0) == even
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("router_imbalance", "20%"), ("router_choice", "neighbours"), ("expert_capacity", 1.25)],
+)
+def test_a_dense_model_refuses_what_is_about_routers(name: str, value: Any) -> None:
+    training = Training.model_validate({**JOB, name: value})
+    catalog = load_catalog()
+    check_router(catalog.model("mixtral-8x7b"), training)
+    with pytest.raises(SpecError, match=rf"job.training.{name}: it is about a router of experts"):
+        check_router(catalog.model("llama-3.1-8b"), training)
 
 
 def test_tokens_over_a_capacity_need_no_counts_on_the_host(gpu_of: Callable[[str], Gpu]) -> None:

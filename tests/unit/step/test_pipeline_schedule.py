@@ -80,6 +80,18 @@ def test_gradients_hide_behind_the_last_backward_pass_but_for_one_bucket() -> No
         assert found.communication_s[Axis.DATA] == pytest.approx(10 * each_s)
 
 
+def test_what_nics_still_send_is_shared_out_up_to_what_each_axis_hides() -> None:
+    # NICs send 10 + 4 s. Passes take 3 s and gradients show for 10 - 2: 11 s, so 3 s are missing,
+    # of which gradients have 2 left to show; the layers' own traffic, all hidden so far, shows one.
+    sent = traffic(
+        (Axis.DATA, Window.LAST_BACKWARD, "backward", "step", 10, 1.0),
+        (Axis.TENSOR, Window.LAYER, "backward", "layer", 4, 1.0),
+    )
+    found = schedule([stage(1, 2)], sent, num_micro_batches=1, virtual=1)
+    assert found.exposed_s[Axis.DATA] == pytest.approx(10)
+    assert found.exposed_s[Axis.TENSOR] == pytest.approx(1)
+
+
 def test_hops_show_in_filling_and_draining_and_without_virtual_stages_always() -> None:
     # 4 stages, 8 micro-batches, one direction of 0.01 s: 3 hops to fill; in between 8 hops
     # wait when there is one stage a GPU. With two, the first stage makes 2 x 3 + 4 passes before

@@ -30,6 +30,13 @@ def test_even_stages_end_when_the_closed_form_says(
     assert run(num_stages, num_micro_batches, virtual).makespan_s == pytest.approx(expected_s)
 
 
+def test_batches_that_are_accumulated_follow_one_another() -> None:
+    # Each of three batches of four micro-batches fills and drains four stages: 3 x 3 (4 + 3).
+    found = timeline([EVEN] * 4, num_micro_batches=12, accumulation=3)
+    assert found.makespan_s == pytest.approx(3 * 3 * (4 + 3))
+    assert [one[2] for one in orders(4, 12, accumulation=3)[3]][::2] == list(range(12))
+
+
 def test_gpipe_takes_as_long_as_1f1b() -> None:
     # Huang et al. 2019 (arXiv:1811.06965): the same bubble, only more activations kept.
     found = timeline([EVEN] * 4, num_micro_batches=8, kind="gpipe")

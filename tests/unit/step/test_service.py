@@ -12,6 +12,7 @@ from netloom.spec.inference import Serving
 from netloom.spec.scenario import Placement
 from netloom.step.low_latency import low_latency_exchange
 from netloom.step.serving import serve, share_out
+from netloom.step.two_batches import HalfBatch
 from netloom.workload.collective import Collective, CollectiveKind, Group
 
 if TYPE_CHECKING:
@@ -210,7 +211,34 @@ def test_experts_reached_by_deepep_answer_sooner(served: Callable[..., Service])
         decode = {"data": 64, "expert": 64, **changes}
         return served("deepseek-v3", batch=8192, decode=decode, precision="fp8", prompt=2000)
 
-    plain, direct = passes(), passes(expert_dispatch="deepep")
-    hidden = passes(expert_dispatch="deepep", expert_overlap=True)
+    plain, direct = passes(expert_dispatch="all-to-all"), passes()
+    hidden = passes(expert_overlap=True)
     assert hidden.decode_step_s < direct.decode_step_s < plain.decode_step_s
-    assert direct.prefill.through_s < plain.prefill.through_s
+    assert hidden.prefill.through_s < direct.prefill.through_s < plain.prefill.through_s
+
+
+@pytest.mark.parametrize(
+    ("there_s", "back_s", "decoding_s", "reading_s"),
+    [
+        # Decoding: behind shared experts and projections, 1 + 2, and behind the attention, 4.
+        # Reading: behind projections and attention, 2 + 4, and the experts, 5; of those on their
+        # way back the first half's behind experts and shared ones, 5 + 1, the other's behind 2.
+        (3.0, 2.0, 0.0, 0.0),
+        (3.5, 4.0, 2 * 0.5, 2.0),
+        (5.5, 6.0, 2 * (2.5 + 2.0), 0.5 + 4.0),
+        (9.0, 8.0, 2 * (6.0 + 4.0), 3.0 + 4.0 + 2.0 + 6.0),
+    ],
+)
+def test_a_half_of_a_batch_hides_each_way_behind_what_runs_beside_it(
+    there_s: float, back_s: float, decoding_s: float, reading_s: float
+) -> None:
+    half = HalfBatch(
+        projections_s=2.0,
+        attention_s=4.0,
+        shared_s=1.0,
+        experts_s=5.0,
+        there_s=there_s,
+        back_s=back_s,
+    )
+    assert half.exposed_decoding_s == decoding_s
+    assert half.exposed_reading_s == reading_s

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,10 +11,17 @@ import netloom as nl
 from netloom.errors import SpecError
 from netloom.parts.load import load_catalog
 from netloom.spec.scenario import Parallel, Placement, Training
+from netloom.step.software import practice_named
 from netloom.study.trace.groups import RankGroups, all_groups
-from netloom.workload.collective import CollectiveKind
+from netloom.workload.collective import Axis, CollectiveKind
+from netloom.workload.demand import demand
 from netloom.workload.placement import Layout, check_model, layout
-from netloom.workload.sharding import SUMMED_OVER_COPIES, data_communications
+from netloom.workload.sharding import (
+    PLAIN_WEIGHTS,
+    SUMMED_OVER_COPIES,
+    WeightFormat,
+    data_communications,
+)
 from netloom.workload.transformer import transformer
 
 CATALOG = load_catalog()
@@ -64,6 +72,24 @@ def test_sets_gather_among_themselves_and_sum_each_share_over_the_others() -> No
     over_copies = sets["dense gradients summed over copies, backward"]
     assert over_copies[:2] == (CollectiveKind.ALL_REDUCE, 16)
     assert over_copies[2] == pytest.approx(gradients / 8)
+
+
+def test_stages_of_torchtitan_gather_and_sum_once_a_step() -> None:
+    """Not for each of 8 micro-batches, as one stage does for its only one."""
+    weights = practice_named("torchtitan").weights
+
+    def sent(zero: int, weights: WeightFormat) -> list[tuple[str, int]]:
+        plan = plan_of(zero=zero, pipeline=8)
+        found = demand(SHAPE, plan, TRAINING, num_micro_batches=8, weights=weights)
+        return [(item.purpose, item.count) for item in found.on(Axis.DATA)]
+
+    divided = dict(sent(3, PLAIN_WEIGHTS))
+    assert divided["dense weights gathered, forward"] == 8 * 4  # micro-batches x layers of a stage
+    assert sent(3, weights) == sent(1, replace(weights, whole_in_pipelines=False))
+    assert weights.zero_of(plan_of(zero=3)) == 3
+    held = nl.predict(scenario("torchtitan", zero=3, pipeline=8)).step.memory
+    alike = nl.predict(scenario("torchtitan", zero=1, pipeline=8)).step.memory
+    assert held == alike
 
 
 def test_zero_plus_plus_sends_half_the_weights_an_eighth_of_fp32_gradients() -> None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 SWITCHES: dict[str, tuple[Any, dict[str, Any]]] = {
     "tensor_overlap": (False, {"tensor_hidden": 0.0}),
     "pipeline_overlap": (False, {"pipeline_hidden": 0.0}),
+    "accumulation": (2, {"accumulation": 2}),
     "data_overlap": (False, {"overlaps_data": False}),
     "bucket_bytes": ("80MB", {"bucket_bytes": 80e6}),
     "attention": ("flash-2", {"flash": 2}),
@@ -202,6 +203,26 @@ def test_types_decide_what_is_sent(
     plain, turned = sent("megatron-core-2024"), sent({"name": "megatron-core-2024", switch: value})
     assert turned.pop(purpose) == pytest.approx(share * plain.pop(purpose))
     assert turned == plain
+
+
+def test_accumulated_batches_drain_the_pipeline_one_after_another(
+    step_of: Callable[..., Step],
+) -> None:
+    # 32 micro-batches of a rank, at once or in four batches of eight: four bubbles.
+    once, often = step_of(), step_of(accumulation=4)
+    assert often.bubble_s == pytest.approx(4 * once.bubble_s)
+    assert often.compute_s == once.compute_s
+    # 8 micro-batches in flight at most; 4 (1 + 3/8) are, as before.
+    assert often.memory.activations_bytes == once.memory.activations_bytes
+    assert often.pipeline.timeline().makespan_s == pytest.approx(
+        often.compute_s + often.bubble_s + sum(often.exposed_s.values()) - often.pipeline.after_s,
+        rel=0.02,
+    )
+
+
+def test_batches_that_do_not_divide_are_refused(step_of: Callable[..., Step]) -> None:
+    with pytest.raises(SpecError, match=r"32 micro-batches do not divide into 5 batches"):
+        step_of(accumulation=5)
 
 
 def test_types_decide_what_is_held_and_updated(

@@ -182,6 +182,25 @@ def test_degrees_that_are_not_stated_are_tried_until_the_model_fits() -> None:
     assert "no parallelism is stated; tensor 8, pipeline" in result.reason
 
 
+def test_weights_are_shared_by_as_many_ranks_as_the_row_states() -> None:
+    told = {"framework": "MaxText", "optimizer_sharding": "", "tp": "1", "micro_batch": "2"}
+    sharing = [
+        cases_of(row(fsdp=ranks, **told), CATALOG)[0].job.parallel.zero_ranks
+        for ranks in ("128", "256")
+    ]
+    assert sharing == [128, None]  # of 256 copies
+
+
+def test_a_stage_alone_takes_the_largest_micro_batch_that_is_not_stated() -> None:
+    # 1,024 sequences over 256 / 8 = 32 copies are 32 of each; a pipeline takes one at a time.
+    sizes = [one.job.trained.micro_batch for one in cases_of(row(micro_batch=""), CATALOG)]
+    assert sizes == [32, 16, 8, 4, 2, 1]
+    (piped,) = cases_of(row(micro_batch="", pp="2"), CATALOG)
+    assert piped.job.trained.micro_batch == 1
+    (stated,) = cases_of(row(), CATALOG)
+    assert stated.job.trained.micro_batch == 4
+
+
 def test_weights_that_ranks_divide_need_no_other_degrees() -> None:
     whole = cases_of(row(tp="", pp=""), CATALOG)
     divided = cases_of(row(tp="", pp="", fsdp="256"), CATALOG)
@@ -252,6 +271,37 @@ def test_submissions_to_mlperf_are_run_with_what_their_round_had(
 ) -> None:
     case = cases_of(row(framework=framework, gpu="H100-SXM-80GB", precision="fp8"), CATALOG)[0]
     assert (case.practice.flash, case.practice.parameter_bytes) == (attention, parameters)
+
+
+@pytest.mark.parametrize(
+    ("framework", "source", "name"),
+    [
+        ("Megatron-LM", "Narayanan et al. 2021 (SC21, arXiv:2104.04473)", "megatron-2021"),
+        ("Megatron-LM r0.8", "Some et al. 2021", "megatron-core-2024"),  # it names its release
+        ("Megatron-LM", "MegaScale NSDI24 (arXiv:2402.15627)", "megatron-core-2024"),
+    ],
+)
+def test_software_without_a_release_is_of_the_year_of_its_source(
+    framework: str, source: str, name: str
+) -> None:
+    case = cases_of(row(framework=framework, source=source), CATALOG)[0]
+    assert case.practice.name == name
+
+
+@pytest.mark.parametrize(
+    ("gpu", "node"),
+    [
+        ("H800", "hgx-h800"),
+        ("H20-SXM 96GB", "hgx-h20"),
+        ("A800-SXM-80GB", "hgx-a800"),
+        ("GH200 96GB", "gh200-4"),
+        ("Gaudi 3", "gaudi3-8"),
+        ("Ascend 910B", "atlas-800t-a2"),
+    ],
+)
+def test_a_gpu_is_taken_for_no_other_whose_name_its_own_holds(gpu: str, node: str) -> None:
+    case = cases_of(row(gpu=gpu, scaleout=""), CATALOG)[0]
+    assert case.network.node.name == node
 
 
 def test_how_far_apart_the_steps_of_a_run_are_stands_beside_its_error() -> None:

@@ -31,14 +31,14 @@ def rows_of(*gpus: str) -> str:
 def test_a_table_of_unknown_gpus_is_no_pass(
     table: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    table.write_text(rows_of("QQQ", "H20", "L40S", "T4"))
+    table.write_text(rows_of("QQQ", "H21", "L40S", "T4"))
     assert main(["validate", "collectives", "--data", str(table), "--json", "--rows"]) == 1
     found = json.loads(capsys.readouterr().out)["result"]
     assert (found["rows"], found["counted"], found["apart_rows"]) == (4, 0, 4)
     assert not found["bound_ok"]
     assert all(value is None for key, value in found.items() if key.endswith("error_pct"))
     assert found["bias_pct"] is None
-    for row, gpu in zip(found["per_row"], ("QQQ", "H20", "L40S", "T4"), strict=True):
+    for row, gpu in zip(found["per_row"], ("QQQ", "H21", "L40S", "T4"), strict=True):
         assert row.keys() >= COLUMNS
         assert (row["predicted"], row["error_pct"], row["inside"]) == (None, None, False)
         assert f"unknown GPU '{gpu}'" in row["reason"]

@@ -9,7 +9,7 @@ import pytest
 from netloom.spec.scenario import Parallel, Placement, Training
 from netloom.workload.collective import Axis, CollectiveKind
 from netloom.workload.communication import Window
-from netloom.workload.demand import demand
+from netloom.workload.demand import axis_communications, demand
 from netloom.workload.placement import layout, num_micro_batches
 from netloom.workload.transformer import transformer
 
@@ -107,6 +107,23 @@ def test_a_ring_passes_keys_and_values_on_once_less_than_its_ranks(
     forward, backward = found.on(Axis.CONTEXT)
     assert forward.collective.size_bytes == 2 * 4 * 128 * 32768 * 2
     assert (forward.each, backward.each) == (3, 6)
+
+
+@pytest.mark.parametrize("exchange", ["ring", "all-gather"])
+def test_keys_repeated_before_they_are_sent_are_those_of_every_query_head(
+    model_of: Callable[..., Model], network_of: Callable[..., Network], exchange: str
+) -> None:
+    # Llama 3.1 8B has 32 query heads to 8 of keys and values: four times the bytes.
+    shape, network = transformer(model_of("llama-3.1-8b")), network_of("H100", 64)
+    parallel = Parallel.model_validate({"context": 4, "context_exchange": exchange})
+    plan = layout(parallel, node=network.node, num_gpus=64, placement=Placement())
+    training = Training(sequence=131072, global_batch=16)
+    plain, repeated = (
+        axis_communications(Axis.CONTEXT, shape, plan, training, repeats_keys=repeats_keys)
+        for repeats_keys in (False, True)
+    )
+    for one, other in zip(plain, repeated, strict=True):
+        assert other.collective.size_bytes == 4 * one.collective.size_bytes
 
 
 def test_gathered_keys_and_values_are_those_of_the_whole_sequence(

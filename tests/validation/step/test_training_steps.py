@@ -115,7 +115,13 @@ def test_no_fitted_row_is_judged(suite: StepSuite) -> None:
     assert {row.row_id for row in suite.per_row if row.fitted} == FITTED
 
 
-@pytest.mark.parametrize("generation", PARAMETERS)
+@pytest.mark.parametrize(
+    "generation",
+    [
+        pytest.param(one, marks=pytest.mark.long) if one == "ampere" else one  # has most rows
+        for one in PARAMETERS
+    ],
+)
 def test_the_shipped_parameters_are_those_the_named_rows_give(
     catalog: Catalog, generation: str
 ) -> None:

@@ -67,6 +67,13 @@ ENTRY = GpuGeneration(
         collnet_share=0.85,
         full_ring_factor=1.4,
     ),
-    residual=Residual(compute=1.027, compute_fp8=1.0595, flash_1=3.0, flash_2=1.85, unfused=1.33),
+    residual=Residual(
+        compute=1.027,
+        compute_fp8=1.0595,
+        flash_1=3.0,
+        flash_2=1.85,
+        unfused=1.33,
+        peak_flops=989e12,
+    ),
     superchips={},
 )

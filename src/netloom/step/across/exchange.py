@@ -58,19 +58,31 @@ def exchange_s(
 
 
 def exposed_exchange_s(
-    across_s: float | np.ndarray,
+    sent_s: float | np.ndarray,
     inside_s: float,
     *,
+    delays_s: float | np.ndarray,
     hidden_s: float,
+    inside_exposed_s: float,
     chunks: int,
 ) -> float | np.ndarray:
-    """Return what is left of a hierarchical exchange that *hidden_s* of computation hides.
+    """Return what a hierarchical exchange shows beyond what its inside shows alone.
 
     Chunks pass the inside and the line one behind another: the slower of the two takes its whole
-    time, the other the time of one chunk.
+    time, the other the time of one chunk. Delays are in series with both, whatever the chunks. The
+    last chunk is ready when the last pass ends: nothing hides its way over the line.
+
+    Args:
+        sent_s: The bytes over the payload rate of the line, and what lost packets wait.
+        inside_s: All of the exchange inside the sites.
+        delays_s: Of the line, on the critical path.
+        hidden_s: Computation that runs meanwhile.
+        inside_exposed_s: What the inside alone shows.
+        chunks: Pieces that are sent one behind another.
     """
-    slower, faster = np.maximum(across_s, inside_s), np.minimum(across_s, inside_s)
-    return np.maximum(0.0, slower + faster / chunks - hidden_s)
+    slower, faster = np.maximum(sent_s, inside_s), np.minimum(sent_s, inside_s)
+    whole_s = slower + faster / chunks + delays_s
+    return np.maximum(whole_s - hidden_s - inside_exposed_s, sent_s / chunks + delays_s)
 
 
 def outer_bytes(parameters: float, bits: int) -> float:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.provenance import Source, Why
 from netloom.step.memory.activations import layer_tensors
-from netloom.step.memory.in_flight import in_flight
+from netloom.step.memory.in_flight import in_flight, micro_batches_at_once
 from netloom.step.memory.reserved import CONTEXT_SOURCE, SLACK_SOURCE
 from netloom.step.memory.states import (
     eight_bit_copies,
@@ -87,12 +87,14 @@ def _states(
 ) -> tuple[Why, ...]:
     every = held_parameters(shape, plan, stage=held.stage)
     trained = trained_count(shape, plan, training, stage=held.stage)
+    zero = practice.weights.zero_of(plan)
     low_rank = training.tuning.is_low_rank
     copies = eight_bit_copies(training, gpu, practice)
     cast = f", and {copies} B of 8-bit copies of the layers' matrices" if copies else ""
     if copies and keeps_copies_alone(training, practice):
         cast = f" at the ends, {copies} B of 8-bit copies in the layers"
     gradient = gradient_size(training, practice)
+    whole = ", those of one chunk whole" if practice.sums_groups and zero == 2 else ""
     stated = practice.state_bytes * (1 - practice.optimizer_offload)
     rows = (
         (
@@ -102,7 +104,7 @@ def _states(
             3,
             (every, trained) if low_rank else (every,),
         ),
-        ("gradients", held.gradients_bytes, f"{gradient} B a parameter", 2, (trained,)),
+        ("gradients", held.gradients_bytes, f"{gradient} B a parameter{whole}", 2, (trained,)),
         ("optimizer", held.optimizer_bytes, f"{stated:g} B a parameter on the GPU", 1, (trained,)),
     )
     return tuple(
@@ -110,12 +112,10 @@ def _states(
             name=name,
             value=value,
             unit="B",
-            how=f"{how}, {practice.name}; ZeRO {plan.zero}",
+            how=f"{how}, {practice.name}; ZeRO {zero}",
             source=_ZERO,
             parts=tuple(
-                _counted(
-                    count, divided=plan.zero >= divided, low_rank=low_rank and count is trained
-                )
+                _counted(count, divided=zero >= divided, low_rank=low_rank and count is trained)
                 for count in counts
             ),
         )
@@ -147,7 +147,7 @@ def _activations(
     )
     at_once = in_flight(
         plan,
-        num_micro_batches=training.global_batch // (plan.data * training.micro_batch),
+        num_micro_batches=micro_batches_at_once(training, plan, practice),
         virtual=plan.virtual_pipeline,
         stage=held.stage,
         num_layers=counts[held.stage],

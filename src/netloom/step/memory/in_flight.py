@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from netloom.spec.scenario import Training
+    from netloom.step.practice import Practice
     from netloom.workload.placement import Layout
 
-__all__ = ["fullest_stages", "in_flight"]
+__all__ = ["fullest_stages", "in_flight", "micro_batches_at_once"]
 
 
 def fullest_stages(num_stages: int) -> list[int]:
@@ -19,6 +21,12 @@ def fullest_stages(num_stages: int) -> list[int]:
     logits; those between lie between.
     """
     return sorted({0, min(1, num_stages - 1), num_stages // 2, num_stages - 1})
+
+
+def micro_batches_at_once(training: Training, plan: Layout, practice: Practice) -> int:
+    """Return the micro-batches that cross the pipeline before it drains."""
+    count = training.global_batch // (plan.data * training.micro_batch)
+    return max(1, count // practice.accumulation)
 
 
 def in_flight(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from netloom.step.memory.activations import layer_activation_bytes
 from netloom.step.memory.explain import explain_memory
-from netloom.step.memory.in_flight import fullest_stages, in_flight
+from netloom.step.memory.in_flight import fullest_stages, in_flight, micro_batches_at_once
 from netloom.step.memory.loss import loss_bytes
 from netloom.step.memory.states import states
 from netloom.step.memory.working import cast_weights, layer_working_bytes
@@ -96,7 +96,7 @@ def stage_memory(
     (kept,) = kept_bytes(shape, plan, training, stages=[stage], practice=practice)
     at_once = in_flight(
         plan,
-        num_micro_batches=training.global_batch // (plan.data * training.micro_batch),
+        num_micro_batches=micro_batches_at_once(training, plan, practice),
         virtual=plan.virtual_pipeline,
         stage=stage,
         num_layers=stage_layers(shape.model.num_layers, plan.pipeline)[stage],

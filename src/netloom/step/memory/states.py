@@ -70,16 +70,17 @@ def states(
     """
     held = held_parameters(shape, plan, stage=stage)
     trained = trained_count(shape, plan, training, stage=stage)
+    zero = practice.weights.zero_of(plan)
     weights = _weights_bytes(held, plan, training, gpu=gpu, practice=practice)
     if training.tuning.is_low_rank:
-        added = trained.share if plan.zero >= 3 else trained.whole
+        added = trained.share if zero >= 3 else trained.whole
         weights += practice.parameter_bytes * added
     weights += _encoder_bytes(shape, training, stage=stage)
     kept_by = practice.state_bytes * (1 - practice.optimizer_offload)
     return Memory(
         weights_bytes=weights,
         gradients_bytes=gradient_size(training, practice)
-        * (trained.share if plan.zero >= 2 else trained.whole),
+        * _kept_gradients(trained, plan, practice),
         optimizer_bytes=kept_by * (trained.share if plan.zero >= 1 else trained.whole),
         activations_bytes=0.0,
         capacity_bytes=gpu.memory_bytes,
@@ -88,6 +89,18 @@ def states(
         slack=SLACK[practice.kernels],
         stage=stage,
     )
+
+
+def _kept_gradients(trained: HeldParameters, plan: Layout, practice: Practice) -> float:
+    """Return the gradients that a GPU holds at most, as a number of parameters.
+
+    Those of a chunk are whole while the micro-batches of a group go through it.
+    """
+    zero = practice.weights.zero_of(plan)
+    if zero < 2:
+        return trained.whole
+    chunk = trained.whole / plan.virtual_pipeline if practice.sums_groups and zero == 2 else 0.0
+    return min(trained.whole, trained.share + chunk)
 
 
 def held_parameters(shape: Transformer, plan: Layout, *, stage: int) -> HeldParameters:
@@ -131,7 +144,7 @@ def _gathered_bytes(
     shape: Transformer, plan: Layout, training: Training, practice: Practice
 ) -> float:
     """Return what ZeRO 3 gathers: the weights of two layers, the gradients of one."""
-    if plan.zero < 3 or plan.replicas == 1:
+    if practice.weights.zero_of(plan) < 3 or plan.replicas == 1:
         return 0.0
     moe = shape.num_moe_layers > 0
     gradient = gradient_size(training, practice)
@@ -187,11 +200,12 @@ def keeps_copies_alone(training: Training, practice: Practice) -> bool:
 def _weights_bytes(
     held: HeldParameters, plan: Layout, training: Training, *, gpu: Gpu, practice: Practice
 ) -> float:
+    zero = practice.weights.zero_of(plan)
     if training.tuning.is_low_rank and training.tuning.frozen_type == "nf4":
-        ends = held.ends * (held.share / held.whole if plan.zero >= 3 else 1)
-        layers = (held.share if plan.zero >= 3 else held.whole) - ends
+        ends = held.ends * (held.share / held.whole if zero >= 3 else 1)
+        layers = (held.share if zero >= 3 else held.whole) - ends
         return NF4_BYTES * layers + _END_BYTES * ends
-    if plan.zero >= 3:
+    if zero >= 3:
         second = held.whole / plan.zero_backward_ranks if plan.zero_backward_ranks else 0.0
         return practice.parameter_bytes * (held.share + second)
     copies = eight_bit_copies(training, gpu, practice)

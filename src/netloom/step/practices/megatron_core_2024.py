@@ -4,6 +4,11 @@ Launching a layer with experts kernel by kernel: Qwen3 30B with micro-batches of
 B200 took 27.05 s (Megatron-Bridge 26.02, row megatron_bridge-0027), 2.75 times as long as with
 four: over 64 micro-batches, 48 layers and two passes, 4.4 ms. Its layers are Megatron-Core's, whose
 host code for experts is as old.
+
+Gated DeltaNet: Qwen3-Next on 64 GB300 took 5.785 s (Megatron-Bridge 26.04, row
+megatron_bridge-0164), as if its scans took 13.6 times what flash-linear-attention's kernels do on
+one H200. Whether they do, or others in their place, is not published; the time goes with the
+tokens, not the launches.
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ ENTRY = Practice(
     overlaps_data=True,
     zero_stages=(0, 1),
     zero_ways=frozenset({"sets"}),  # num_distributed_optimizer_instances
+    delta_excess=13.6,
     host_experts_s=4.4e-3,
     drag=0.15,  # NCCL occupies 16 to 24 of 132 multiprocessors; recalled
     source=Source(

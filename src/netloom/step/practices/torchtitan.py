@@ -15,6 +15,12 @@ ENTRY = replace(
     title="torchtitan 2024",
     released="2024-12",
     divides_context=True,
+    # torchtitan/models/llama/model.py, Attention.forward: repeat_kv before the attention, which
+    # torch's context parallelism then takes apart.
+    repeats_keys=True,
+    # torchtitan/models/llama/parallelize_llama.py, apply_fsdp: with a pipeline weights are not
+    # resharded after forward; torch's schedules reduce gradients after the last micro-batch.
+    whole_in_pipelines=True,
     flash=2,
     fused=True,
     kernels="torch",

@@ -97,7 +97,7 @@ def _diffusion(row: Timed) -> list[Kernel] | str:
 
 def _mixture(row: Timed) -> Passes | str:
     values = row.values
-    part, impl, model = values["part"], values["impl"], _model(values["model"])
+    part, impl, model = values["part"], values["impl"], _model(values.get("model", ""))
     top_k = int(values["top_k"])
     tokens = _number(values, "tokens", 0)
     rows = _number(values, "rows", tokens * top_k)
@@ -161,12 +161,12 @@ def _router(model: Model | None) -> str:
 
 def _attention(row: Timed) -> Passes | str:
     values = row.values
-    impl, model = values["impl"], _model(values["model"])
+    impl, model = values["impl"], _model(values.get("model", ""))
     tokens, sequence = _number(values, "tokens", 0), _number(values, "seq", 0)
     if not (tokens and sequence):
         return "The row gives no tokens or no sequence."
     if model is None and not (values.get("heads") and impl == "gqa"):
-        return f"No model {values['model']!r} is in the catalogue, so its heads are not known."
+        return f"No model {values.get('model')!r} is in the catalogue, so its heads are not known."
     if impl == "gqa":
         block = _grouped_query(values, model, tokens, sequence)
         return list(block.forward()), list(block.backward())

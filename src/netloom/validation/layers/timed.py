@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from typing import TYPE_CHECKING, Final, Literal
 
-from netloom.errors import SpecError
+from netloom.errors import SpecError, Where
 from netloom.spec.files import read_text
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def read_timed(path: Path, suite: TimedSuite) -> tuple[Timed, ...]:
 
 
 _KINDS: Final[Mapping[TimedKind, tuple[str, ...]]] = {
-    "moe_block": ("part", "impl", "mode", "model", "hidden", "ffn", "experts", "top_k"),
+    "moe_block": ("part", "impl", "mode", "hidden", "ffn", "experts", "top_k"),
     "dit_block": (
         *("kind", "mode", "hidden", "heads", "ffn", "text_tokens", "micro_batch", "tokens"),
     ),
@@ -112,16 +112,18 @@ def _parse(lines: Iterable[str], *, where: str) -> Iterator[Timed]:
     )
     if kind is None:
         raise SpecError(
-            what=f"{where}: its columns are those of no suite",
+            file=where,
+            what="its columns are those of no suite",
             remedy=(
                 "the first line is such as "
                 f"{','.join((*_KINDS['gpt_layer_shard'], *_TIMES['gpt_layer_shard']))}"
             ),
         )
     for number, values in enumerate(reader, start=1):
-        _check(values, kind, f"{where}:{number + 1}")
+        place = Where(file=where, line=number + 1)
+        _check(values, kind, place)
         for column in _TIMES[kind]:
-            measured_s = _time_s(values.get(column), f"{where}:{number + 1}: {column}")
+            measured_s = _time_s(values.get(column), replace(place, key=column))
             if measured_s is not None:
                 yield Timed(
                     row_id=(values.get("row_id") or "").strip() or str(number),
@@ -133,7 +135,7 @@ def _parse(lines: Iterable[str], *, where: str) -> Iterator[Timed]:
                 )
 
 
-_WORDS: Final = {"part", "impl", "model", "kind"}
+_WORDS: Final = {"part", "impl", "kind"}
 _MODES: Final = {
     "moe_block": ("eager", "compiled", "graph"),
     "dit_block": ("eager", "compiled"),
@@ -142,21 +144,24 @@ _MODES: Final = {
 _MAY_BE_NONE: Final = {"text_tokens"}
 
 
-def _check(values: Mapping[str, str], kind: TimedKind, where: str) -> None:
+def _check(values: Mapping[str, str], kind: TimedKind, place: Where) -> None:
     for name in _KINDS[kind]:
         text = (values.get(name) or "").strip()
+        where = replace(place, key=name)
         if name == "mode":
             if text not in _MODES[kind]:
                 raise SpecError(
-                    what=f"{where}: mode: {text!r} is unknown",
+                    where=where,
+                    what=f"{text!r} is unknown",
                     remedy=f"write {' or '.join(_MODES[kind])}",
                 )
         elif name in _WORDS:
             if not text:
-                raise SpecError(what=f"{where}: {name}: is empty", remedy="say which")
+                raise SpecError(where=where, what="is empty", remedy="say which")
         elif not is_count(text, least=0 if name in _MAY_BE_NONE else 1):
             raise SpecError(
-                what=f"{where}: {name}: {text!r} is not a whole number of 1 and more",
+                where=where,
+                what=f"{text!r} is not a whole number of 1 and more",
                 remedy="correct it",
             )
     if kind == "moe_block":
@@ -164,7 +169,8 @@ def _check(values: Mapping[str, str], kind: TimedKind, where: str) -> None:
     tensor = int(values.get("tp") or 1)
     if int(values["heads"]) % tensor:
         raise SpecError(
-            what=f"{where}: tp: {values['heads']} heads do not divide by {tensor}",
+            where=replace(place, key="tp"),
+            what=f"{values['heads']} heads do not divide by {tensor}",
             remedy="correct one",
         )
 
@@ -174,7 +180,7 @@ def is_count(text: str, *, least: int = 1) -> bool:
     return text.isascii() and text.isdigit() and least <= int(text) < 2**31
 
 
-def _time_s(text: str | None, where: str) -> float | None:
+def _time_s(text: str | None, where: Where) -> float | None:
     """Return a time in seconds; None where nothing was measured."""
     if text is None or text.strip().lower() in {"", "nan"}:
         return None
@@ -184,6 +190,8 @@ def _time_s(text: str | None, where: str) -> float | None:
         time_ms = math.nan
     if not (math.isfinite(time_ms) and time_ms > 0):
         raise SpecError(
-            what=f"{where}: {text!r} is not a positive number of milliseconds", remedy="correct it"
+            where=where,
+            what=f"{text!r} is not a positive number of milliseconds",
+            remedy="correct it",
         )
     return time_ms * 1e-3

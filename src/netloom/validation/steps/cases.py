@@ -57,9 +57,9 @@ class StepCase:
 def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
     """Return the ways *row* can have run, likeliest first.
 
-    Where recomputation or parallelism is not stated they differ in it, and the first that fits in
-    memory is the one to predict. So is the micro-batch of its recipe where the stated one does not
-    fit.
+    Where recomputation, parallelism or micro-batches are not stated they differ in it, and the
+    first that fits in memory is the one to predict. So is the micro-batch of its recipe where the
+    stated one does not fit.
 
     Raises:
         SpecError: the row's GPU, model or network is not one we know.
@@ -70,11 +70,11 @@ def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
     common = (*about_model, *about_network)
     return tuple(
         StepCase(
-            row=way,
-            job=_job(way, model, parallel, recompute),
+            row=sized,
+            job=_job(sized, model, parallel, recompute),
             model=model,
             network=network,
-            assumed=(*common, *about_parallel, *about_recompute, *about_recipe),
+            assumed=(*common, *about_parallel, *about_recompute, *about_recipe, *about_size),
             doubts=(*_doubts(way), *guessed),
         )
         for way, guessed in (
@@ -85,7 +85,24 @@ def cases_of(row: MeasuredStep, catalog: Catalog) -> tuple[StepCase, ...]:
         for parallel, about_parallel in (_parallel(way),)
         for recomputes, about_recompute in (_recompute(way),)
         for recompute in recomputes
+        for sized, about_size in _with_sizes(way)
     )
+
+
+def _with_sizes(row: MeasuredStep) -> Iterator[tuple[MeasuredStep, tuple[str, ...]]]:
+    """Yield *row* with micro-batches, the largest first, where it states none and has one stage.
+
+    A stage alone cuts its batch only for memory; those of a pipeline cut it for the bubble.
+    """
+    ranks = math.prod(row.degrees.get(name, 1) for name in ("tp", "cp"))
+    stated = "micro_batch" in row.degrees or row.degrees.get("pp", 1) > 1
+    each = row.global_batch * ranks // row.num_gpus
+    if stated or each < 1 or row.global_batch * ranks % row.num_gpus:
+        yield row, ()
+        return
+    about = "Micro-batches are not stated; the largest that fit in memory assumed."
+    for size in (size for size in range(each, 0, -1) if each % size == 0):
+        yield replace(row, degrees={**row.degrees, "micro_batch": size}), (about,)
 
 
 def _with_degrees(
@@ -136,12 +153,11 @@ def _job(row: MeasuredStep, model: Model, parallel: dict[str, Any], recompute: s
 
 def _doubts(row: MeasuredStep) -> tuple[str, ...]:
     """Return why the model does not cover what *row* ran, whatever it predicts."""
-    framework = row.text("framework")
     checks = (
         (fine_tuning_of(row) is not None, "fine-tuning is judged apart"),
         (
-            "zero-3" in framework,
-            "DeepSpeed's ZeRO-3 of 2021 gathered weights tensor by tensor, which is not modelled",
+            "zero-3" in row.text("framework"),
+            "which version and settings of DeepSpeed's ZeRO-3 of 2021 ran is not published",
         ),
     )
     return tuple(doubt for holds, doubt in checks if holds)
@@ -168,6 +184,7 @@ def _parallel(row: MeasuredStep) -> tuple[dict[str, Any], tuple[str, ...]]:
         **_dispatch(row),
         "virtual_pipeline": degrees.get("vpp", 1) if pipeline > 1 else 1,
         "zero": zero,
+        "zero_ranks": _zero_ranks(row, zero),
         "sequence_parallel": sequence_parallel,
     }
     return parallel, (*about, *about_zero, *about_experts)
@@ -251,6 +268,14 @@ def _zero(row: MeasuredStep) -> tuple[int, tuple[str, ...]]:
     return (3, ()) if "full" in text or "fsdp" in text or "zero-3" in text else (1, ())
 
 
+def _zero_ranks(row: MeasuredStep, zero: int) -> int | None:
+    """Return the ranks that share the weights where they are fewer than all copies' ranks."""
+    copies = row.num_gpus // math.prod(row.degrees.get(name, 1) for name in ("tp", "pp"))
+    sharing = row.degrees.get("fsdp", 1) * row.degrees.get("cp", 1)
+    divided = "fsdp" in row.degrees and zero == 3
+    return sharing if divided and 1 < sharing < copies else None
+
+
 def _is_recent(row: MeasuredStep) -> bool:
     old = ("deepspeed", "2020", "2021", "2022", "6985e589")
     return not any(word in row.text("framework") for word in old)
@@ -283,13 +308,14 @@ _PRECISIONS: Final = (
 
 
 def _training(row: MeasuredStep, recompute: str) -> dict[str, Any]:
+    neighbours = has_experts(row) and "automodel" in row.text("framework")
     return {
         "sequence": row.sequence,
         "global_batch": row.global_batch,
         "micro_batch": _micro_batch(row),
         "precision": _precision(row),
         "recompute": recompute,
-        **({"router_choice": "neighbours"} if "automodel" in row.text("framework") else {}),
+        **({"router_choice": "neighbours"} if neighbours else {}),
         **tuned_training(row),
     }
 

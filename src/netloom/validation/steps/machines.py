@@ -24,7 +24,11 @@ _NODES: Final = (
     ("GB200", "gb200-nvl72"),
     ("B300", "dgx-b300"),
     ("B200", "dgx-b200"),
+    ("GH200", "gh200-4"),
     ("H200", "dgx-h200"),
+    ("H800", "hgx-h800"),
+    ("H20", "hgx-h20"),
+    ("A800", "hgx-a800"),
     ("H100-PCIE", "pcie-h100-8"),
     ("H100", "dgx-h100"),
     ("A100-SXM-40GB", "dgx-a100-320gb"),
@@ -34,6 +38,11 @@ _NODES: Final = (
     ("MI355X", "mi355x-8"),
     ("MI325X", "mi325x-8"),
     ("MI300X", "mi300x-8"),
+    ("MI250X", "frontier"),
+    ("GAUDI3", "gaudi3-8"),
+    ("GAUDI-3", "gaudi3-8"),
+    ("910B", "atlas-800t-a2"),
+    ("910C", "atlas-800t-a3"),
 )
 _INFINIBAND: Final = {100: "edr", 200: "hdr", 400: "ndr", 800: "xdr"}
 _GBPS_OF_NAME: Final = {"EDR": 100, "HDR": 200, "NDR": 400, "XDR": 800}

@@ -23,6 +23,7 @@ _NAMES: Final = (
     ("titan", "torchtitan"),
     ("maxtext", "maxtext"),
     ("paxml", "maxtext"),
+    ("deepspeed zero-3", "deepspeed-2021"),
     ("deepspeed", "deepspeed"),
     ("2022", "megatron-2022"),
     ("285068c8", "megatron-2022"),
@@ -34,6 +35,7 @@ _NAMES: Final = (
     ("megatron-lm 0.14", "megatron-core-2025"),
     ("dev branch", "megatron-core-2025"),
 )
+_YEARS: Final = ("2020", "2021", "2022")
 _RELEASE: Final = re.compile(r"\b\d\d\.\d\d\b")
 _CURRENT: Final = "megatron-core-2024"
 # Megatron-LM arguments.py: tp_comm_overlap, overlap_grad_reduce and overlap_param_gather are off
@@ -47,13 +49,14 @@ _NOTHING_OVERLAPS: Final = {
 
 def software_of(row: MeasuredStep) -> dict[str, Any]:
     """Return the key ``job.software`` of *row*: from its column ``software``, or free text."""
-    given, framework = row.text("software"), row.text("framework")
+    given = row.text("software")
     if given in PRACTICES:
         return {"name": given}
-    name = next((found for word, found in _NAMES if word in framework), _CURRENT)
+    name = next((found for word, found in _NAMES if word in _dated(row)), _CURRENT)
     return {
         "name": name,
         **_overlaps(row, name),
+        **_accumulation(row, name),
         **_graphs(row),
         **_types(row, name),
         **_attention(row, name),
@@ -62,6 +65,15 @@ def software_of(row: MeasuredStep) -> dict[str, Any]:
         **_offload(row),
         **fine_tuning_software(row),
     }
+
+
+def _dated(row: MeasuredStep) -> str:
+    """Return the framework, with the year of its source where it names no release itself."""
+    framework = row.text("framework")
+    if any(letter.isdigit() for letter in framework):
+        return framework
+    years = [year for year in _YEARS if f"et al. {year}" in row.text("source")]
+    return " ".join((framework, *years))
 
 
 def _overlaps(row: MeasuredStep, name: str) -> dict[str, bool]:
@@ -76,6 +88,20 @@ def _overlaps(row: MeasuredStep, name: str) -> dict[str, bool]:
     if name.startswith("megatron-core") and "megatron-lm" in framework and "overlap" not in overlap:
         return dict(_NOTHING_OVERLAPS)
     return {}
+
+
+# As automodel's rows note it.
+_ACCUMULATION: Final = re.compile(r"gradient accumulation (\d+)")
+
+
+def _accumulation(row: MeasuredStep, name: str) -> dict[str, int]:
+    """Return how often a step fills AutoModel's pipeline: once for each batch it accumulates.
+
+    NVIDIA-NeMo/Automodel, recipes/llm/train_ft.py: schedule.step() runs for every local batch.
+    """
+    found = _ACCUMULATION.search(row.text("notes"))
+    piped = name == "automodel" and row.degrees.get("pp", 1) > 1
+    return {"accumulation": int(found[1])} if piped and found else {}
 
 
 # mlcommons/training_results_v3.0 and v3.1, NVIDIA/benchmarks/gpt3: neither configuration sets
