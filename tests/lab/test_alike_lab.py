@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from labs_under_test import LabUnderTest, infiniband_lab, roce_lab, wait_until
 
+from netloom.app.lab.infiniband import subnets_of
 from netloom.cli.main import main
+from netloom.drivers import ibsim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,9 +37,11 @@ class Answers:
         return json.loads(self.capsys.readouterr().out)["result"]
 
     def watch(self, *, rounds: int = 1) -> Said:
-        options = ("--store", str(self.store), "--once")
-        told = [self._asked("watch", *options) for _ in range(rounds)]
+        told = [self.watched() for _ in range(rounds)]
         return _said(told[-1]["findings"])
+
+    def watched(self) -> Any:
+        return self._asked("watch", "--store", str(self.store), "--once")
 
     def locate(self) -> Said:
         return _said(self._asked("locate")["findings"])
@@ -161,3 +165,38 @@ def test_a_dark_cable_of_infiniband(tmp_path: Path, capsys: pytest.CaptureFixtur
         assert wait_until(answers.are_clean)
         lab.fault("silent-drop", part)
         assert wait_until(lambda: answers.are_alike({(part, "black hole")}))
+
+
+@pytest.mark.parametrize(
+    ("counter", "count", "kind"),
+    [
+        ("LinkDownedCounter", 2, "flapping"),
+        ("LocalLinkIntegrityErrors", 3, "symbol errors"),
+        ("PortRcvErrors", 5000, "loss"),
+        ("ExcessiveBufferOverrunErrors", 4, "congestion"),
+        ("PortXmitDiscards", 5000, "congestion"),
+        ("VL15Dropped", 5000, ""),
+    ],
+)
+def test_a_counter_that_rises_on_one_port_of_infiniband(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], counter: str, count: int, kind: str
+) -> None:
+    """Raised behind netloom's back; what it held before the watch says nothing."""
+    with infiniband_lab(tmp_path) as lab:
+        plant = lab.place.read_plant()
+        (network,) = subnets_of(lab.place, lab.place.read(), plant)
+        (cable, *_) = plant.find("link:leaf:1-spine:0")
+
+        def raised(value: int) -> None:
+            place = (network.simulator, "leaf:1", cable.lower.number)
+            assert ibsim.set_counter(*place, f"PortCounters.{counter}", value) == value
+
+        answers = Answers(lab, tmp_path / "s.db", capsys)
+        raised(3)
+        assert wait_until(lambda: answers.watch(rounds=3) == {})
+        raised(3 + count)
+        found = {(f"cable:{cable.number}", kind)} if kind else set()
+        told = answers.watched()
+        assert {*_said(told["findings"])} == (set() if kind == "congestion" else found)
+        full = {(one["part"].split(" (")[0], "congestion") for one in told["congestion"]}
+        assert full == (found if kind == "congestion" else set())

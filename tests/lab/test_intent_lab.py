@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import signal
-from contextlib import contextmanager
+import subprocess
+import sys
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,7 @@ from netloom.app.lab.store import LabFolder
 from netloom.app.locate.lab_infiniband import observer
 from netloom.cli.main import main
 from netloom.drivers import ibdiags, ibsim, vty
+from netloom.drivers.netns import exec_argv
 from netloom.drivers.programs import run
 from netloom.formats.infiniband import ibsim_topology
 from netloom.ops.heal.log import in_force
@@ -80,6 +83,13 @@ class HandMadeFaults:
         assert main(["locate", *self.arguments(), "--json"]) == 0
         told = json.loads(capsys.readouterr().out)["result"]["findings"]
         return sorted((one["part"].partition(" ")[0], one["kind"]) for one in told)
+
+    def congested(self, capsys: pytest.CaptureFixture[str]) -> str:
+        """Return the link that most flows find congested."""
+        capsys.readouterr()
+        assert main(["locate", *self.arguments(), "--json"]) == 0
+        told = json.loads(capsys.readouterr().out)["result"]["congestion"]
+        return str(told[0]["part"]) if told else ""
 
     def watched(
         self, capsys: pytest.CaptureFixture[str], store: Path, rounds: int = 1
@@ -168,6 +178,150 @@ def test_a_switch_that_rewrites_packets_and_loses_none_is_found(
         assert hands.found(capsys) == [("leaf:1", kind)]
     finally:
         run([*nft, "delete", "table", "inet", "person"])
+
+
+@pytest.mark.parametrize(
+    ("device", "change", "undo", "found"),
+    [
+        (
+            "leaf:0",
+            ["addr", "del", "10.128.0.0/31", "dev", "swp1"],
+            ["addr", "add", "10.128.0.0/31", "dev", "swp1"],
+            ("leaf:0", "missing address"),
+        ),
+        (
+            "nic:5",
+            ["addr", "add", "10.128.0.1/32", "dev", "lo"],
+            ["addr", "del", "10.128.0.1/32", "dev", "lo"],
+            ("nic:5", "duplicate address"),
+        ),
+        (
+            "leaf:0",
+            ["route", "add", "10.128.0.13/32", "dev", "swp1"],
+            ["route", "del", "10.128.0.13/32"],
+            ("leaf:0", "foreign route"),
+        ),
+        (
+            "leaf:0",
+            ["rule", "add", "from", "10.128.0.1", "to", "10.128.0.13", "blackhole"],
+            ["rule", "del", "from", "10.128.0.1", "to", "10.128.0.13", "blackhole"],
+            ("leaf:0", "blackhole route"),
+        ),
+        (
+            "leaf:0",
+            ["link", "set", "swp5", "mtu", "1400"],
+            ["link", "set", "swp5", "mtu", "9000"],
+            ("cable:24", "wrong MTU"),
+        ),
+    ],
+)
+def test_one_wrong_address_route_or_setting_is_one_finding(
+    hands: HandMadeFaults,
+    capsys: pytest.CaptureFixture[str],
+    device: str,
+    change: list[str],
+    undo: list[str],
+    found: tuple[str, str],
+) -> None:
+    run(["ip", "-n", hands.space(device), *change])
+    try:
+        assert wait_until(lambda: hands.found(capsys) == [found])
+    finally:
+        run(["ip", "-n", hands.space(device), *undo])
+
+
+def test_an_interface_that_has_another_name_is_a_missing_port_and_nothing_else(
+    hands: HandMadeFaults, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def rename(old: str, new: str) -> None:
+        for change in (["set", old, "down"], ["set", old, "name", new], ["set", new, "up"]):
+            run(["ip", "-n", hands.space("leaf:0"), "link", *change])
+
+    rename("swp5", "port5")
+    try:
+        missing = [("cable:24", "missing port")]
+        assert wait_until(lambda: hands.found(capsys) == missing)
+        store = tmp_path / "s.db"
+        assert wait_until(lambda: hands.watched(capsys, store) == missing)
+    finally:
+        rename("port5", "swp5")
+
+
+def test_a_network_that_is_not_announced_is_missed_at_its_leaf_alone(
+    hands: HandMadeFaults, capsys: pytest.CaptureFixture[str]
+) -> None:
+    routers = {r.name: r for r in underlay_of(hands.lab.place.read_plant()).routers}
+    begin = [f"router bgp {routers['leaf:0'].asn}", "address-family ipv4 unicast"]
+    network = "network 10.128.0.0/31"
+    vty.configure(hands.space("leaf:0"), "bgpd", [*begin, f"no {network}"])
+    try:
+        assert wait_until(lambda: hands.found(capsys) == [("leaf:0", "missing routes")])
+    finally:
+        vty.configure(hands.space("leaf:0"), "bgpd", [*begin, network])
+
+
+@pytest.mark.parametrize(
+    ("device", "lines", "policy"),
+    [
+        (
+            "spine:0",
+            ["route-map FAR permit 10", "set as-path prepend 65001 65001", "exit"],
+            "neighbor swp1 route-map FAR out",
+        ),
+        (
+            "leaf:1",
+            ["route-map NEAR permit 10", "set local-preference 200", "exit"],
+            "neighbor swp5 route-map NEAR in",
+        ),
+    ],
+)
+def test_a_route_policy_is_found_at_the_switch_that_has_it(
+    hands: HandMadeFaults,
+    capsys: pytest.CaptureFixture[str],
+    device: str,
+    lines: list[str],
+    policy: str,
+) -> None:
+    routers = {r.name: r for r in underlay_of(hands.lab.place.read_plant()).routers}
+    begin = [f"router bgp {routers[device].asn}", "address-family ipv4 unicast"]
+    vty.configure(hands.space(device), "bgpd", [*lines, *begin, policy])
+    try:
+        assert wait_until(lambda: hands.found(capsys) == [(device, "route policy")])
+    finally:
+        vty.configure(hands.space(device), "bgpd", [*begin, f"no {policy}"])
+
+
+BLAST = """
+import socket, sys, time
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+while True:
+    for _ in range(4):
+        sender.sendto(bytes(1400), (sys.argv[1], 9))
+    time.sleep(0.001)
+"""
+
+
+def test_a_port_to_which_more_is_sent_than_it_carries_is_congested_and_no_fault(
+    hands: HandMadeFaults, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    # Three hosts of the other leaf send up to 45 Mbit/s each to one that takes 100 Mbit/s.
+    blast = [sys.executable, "-c", BLAST, "10.128.0.1"]
+    with ExitStack() as stack:
+        for host in ("nic:4", "nic:5", "nic:6"):
+            one = subprocess.Popen(exec_argv(hands.space(host), blast))  # noqa: S603
+            stack.callback(one.wait)
+            stack.callback(one.kill)
+        assert hands.congested(capsys) == "cable:16 (leaf:0->nic:0)"
+        assert hands.found(capsys) == []
+        assert hands.watched(capsys, tmp_path / "s.db", rounds=3) == []
+        # Beside it a cable that drops packets is found all the same.
+        hands.lab.fault("silent-drop", "cable:21", "--share", "0.2")
+        assert hands.found(capsys) == [("nic:5", "loss")]
+        # And so is one behind the full queue itself.
+        hands.lab.fault("clear")
+        hands.lab.fault("silent-drop", "leaf:0->nic:0", "--share", "0.5")
+        assert wait_until(lambda: hands.found(capsys) == [("cable:16", "loss")])
+        assert hands.congested(capsys) == "cable:16 (leaf:0->nic:0)"
 
 
 def test_a_session_shut_at_one_end_is_found_at_the_first_look(
@@ -308,6 +462,35 @@ def test_the_direction_of_a_one_way_drop_is_named_though_no_session_is_left(
             assert wait_until(partial(is_located, where, capsys, wanted))
             lab.fault("clear")
             assert wait_until(partial(is_located, where, capsys, []))
+
+
+@pytest.mark.parametrize("daemon", ["zebra", "bfdd"])
+def test_a_frozen_daemon_is_found_at_its_switch_alone(
+    hands: HandMadeFaults, capsys: pytest.CaptureFixture[str], daemon: str
+) -> None:
+    program = hands.lab.place.read().program(f"{daemon} leaf:1")
+    assert program is not None
+    os.kill(program.pid, signal.SIGSTOP)
+    try:
+        # A look that meets sessions as they time out sees what is lost meanwhile, too.
+        wanted = [("leaf:1", "silent routing daemon")]
+        assert wait_until(lambda: hands.found(capsys) == wanted)
+    finally:
+        os.kill(program.pid, signal.SIGCONT)
+
+
+def test_bfd_turned_off_at_one_switch_is_found_there_alone(
+    hands: HandMadeFaults, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    routers = {r.name: r for r in underlay_of(hands.lab.place.read_plant()).routers}
+    begin, on = f"router bgp {routers['leaf:0'].asn}", "neighbor fabric bfd"
+    vty.configure(hands.space("leaf:0"), "bgpd", [begin, f"no {on}"])
+    try:
+        assert wait_until(lambda: hands.found(capsys) == [("leaf:0", "no BFD")])
+        wanted = [("leaf:0", "no BFD")]
+        assert wait_until(lambda: hands.watched(capsys, tmp_path / "s.db", rounds=2) == wanted)
+    finally:
+        vty.configure(hands.space("leaf:0"), "bgpd", [begin, on, f"{on} profile fabric"])
 
 
 def test_a_dead_bgpd_is_found_by_watch_and_heal_alike(

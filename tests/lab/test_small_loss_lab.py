@@ -64,7 +64,9 @@ def found_within(lab: LabUnderTest, folder: Path, share: str, looks: int) -> Non
         report = looked(lab, folder / "s.db", looks)
     finally:
         lab.fault("clear")
-    assert [(str(case.part), case.kind) for case in report.cases] == [(cable, "loss")]
+    assert [str(case.part) for case in report.cases] == [cable]
+    # Of a handful of lost packets all may have been large by chance: a known gap of the kind.
+    assert report.cases[0].kind in {"loss", "large-packet loss"}
 
 
 def test_a_loss_of_one_in_a_thousand_is_found_within_twenty_looks(

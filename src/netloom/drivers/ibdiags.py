@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from netloom.drivers.programs import run
+from netloom.errors import LabError
 from netloom.formats.infiniband.counters import parse_port_counters
 from netloom.formats.infiniband.diags import (
     ForwardingTable,
@@ -40,10 +41,13 @@ __all__ = [
     "port_counters",
     "ports",
     "set_extended_speed",
+    "set_port",
     "table",
 ]
 
 TIMEOUT_S: Final = 120.0
+MAX_TRIES: Final = 20  # of a path query: each has a second of its own for an answer
+CHANGED: Final = "After PortInfo set"  # ibportstate's words before what a port has become
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +119,31 @@ def set_extended_speed(client: Client, guid: int, port: int, speeds: int) -> Non
     """Allow a switch's port only some speeds: 1 is FDR, 2 EDR, 4 HDR, their sum several.
 
     The link takes them on when it comes up the next time.
+
+    Raises:
+        LabError: the port is as before.
     """
-    client.run("ibportstate", "-G", f"0x{guid:016x}", str(port), "espeed", str(speeds))
+    set_port(client, guid, port, "espeed", str(speeds))
+
+
+def set_port(client: Client, guid: int, port: int, *change: str) -> None:
+    """Change a switch's port by ``ibportstate``.
+
+    The subnet manager says which LID a GUID has. A busy one may not answer in time: ibportstate
+    prints so, changes nothing, and is run again.
+
+    Raises:
+        LabError: the port is as before.
+    """
+    said = ""
+    for _ in range(MAX_TRIES):
+        said = client.run("ibportstate", "-G", f"0x{guid:016x}", str(port), *change)
+        if CHANGED in said:
+            return
+    raise LabError(
+        what=f"ibportstate {' '.join(change)} on port {port} of 0x{guid:016x}: {said.strip()}",
+        remedy="check that the subnet manager runs (sminfo)",
+    )
 
 
 def partition_keys(ask: Callable[..., str], guid: int) -> tuple[int, ...]:

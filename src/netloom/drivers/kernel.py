@@ -1,39 +1,78 @@
-"""The Linux kernel: interfaces with their counters, next hops, shapers, and adapters in sysfs.
+"""The Linux kernel: interfaces, routes and queues by rtnetlink(7), and adapters in sysfs.
 
-Parsers take what ``ip -j`` and ``tc -j`` of iproute2 print; the sysfs reader takes the files that
-node_exporter reads. An empty namespace is our own.
+A look asks every device of a lab; so no program is started. The sysfs reader takes the files that
+node_exporter reads.
 """
 
 from __future__ import annotations
 
+import os
+import socket
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from netloom.drivers.programs import run
-from netloom.formats.linux.addresses import HeldAddress, parse_addresses
-from netloom.formats.linux.iproute import (
-    IpLink,
-    NextHop,
-    parse_links,
-    parse_namespace_ids,
-    parse_next_hops,
-    parse_shapers,
-)
+from netloom.drivers.netns import FOLDER, inside
+from netloom.errors import LabError
+from netloom.formats.linux import rtnetlink
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from ipaddress import IPv4Interface
     from pathlib import Path
+
+    from netloom.formats.linux.rtnetlink import (
+        IpLink,
+        KernelRoute,
+        PolicyRule,
+        QueueCounts,
+        UdpFlow,
+    )
 
 __all__ = [
     "AdapterPort",
-    "addresses",
-    "links",
+    "DeviceState",
+    "ForwardingState",
+    "device_state",
+    "forwarding_state",
     "namespace_ids",
-    "next_hops",
+    "queue_counts",
     "read_adapters",
-    "shapers_bps",
+    "ways_out",
 ]
 
 MAX_FILE_BYTES: Final = 4096
+MAX_ANSWERS: Final = 10_000
+ANSWER_BYTES: Final = 1 << 16
+PATIENCE_S: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceState:
+    """Interfaces and addresses of one device.
+
+    Attributes:
+        links: Its interfaces with what they counted.
+        addresses: IPv4, but for loopback ones.
+    """
+
+    links: tuple[IpLink, ...]
+    addresses: tuple[IPv4Interface, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForwardingState:
+    """What one device forwards by.
+
+    Attributes:
+        routes: Of IPv4.
+        rules: By which packets do not follow the main table.
+        num_unusable: Next-hop objects that lead nowhere.
+    """
+
+    routes: tuple[KernelRoute, ...]
+    rules: tuple[PolicyRule, ...]
+    num_unusable: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,53 +86,109 @@ class AdapterPort:
     counters: dict[str, int]
 
 
-def links(namespace: str = "") -> tuple[IpLink, ...]:
-    """Return the interfaces of a namespace with what they counted.
+def device_state(namespace: str) -> DeviceState:
+    """Return interfaces and addresses of a namespace.
 
     Raises:
         LabError: there is no such namespace.
     """
-    return parse_links(run(["ip", *_inside(namespace), "-j", "-s", "-s", "link", "show"]))
+    with inside(namespace), _line() as line:
+        return DeviceState(
+            links=rtnetlink.parse_links(_all(line, rtnetlink.LINKS)),
+            addresses=rtnetlink.parse_addresses(_all(line, rtnetlink.ADDRESSES)),
+        )
 
 
-def addresses(namespace: str = "") -> tuple[HeldAddress, ...]:
-    """Return the IPv4 addresses of a namespace, but for loopback ones.
-
-    Raises:
-        LabError: there is no such namespace.
-    """
-    return parse_addresses(run(["ip", *_inside(namespace), "-j", "-4", "addr", "show"]))
-
-
-def next_hops(namespace: str = "") -> tuple[NextHop, ...]:
-    """Return the next-hop objects of a namespace.
+def forwarding_state(namespace: str) -> ForwardingState:
+    """Return what a namespace forwards by.
 
     Raises:
         LabError: there is no such namespace.
     """
-    return parse_next_hops(run(["ip", *_inside(namespace), "-j", "nexthop", "show"]))
+    with inside(namespace), _line() as line:
+        names = dict(socket.if_nameindex())
+        return ForwardingState(
+            routes=rtnetlink.parse_routes(_all(line, rtnetlink.ROUTES), names),
+            rules=rtnetlink.parse_rules(_all(line, rtnetlink.RULES)),
+            num_unusable=rtnetlink.parse_unusable(_all(line, rtnetlink.NEXT_HOPS)),
+        )
 
 
-def namespace_ids(namespace: str) -> dict[int, str]:
-    """Return what other namespaces are called in *namespace*, by number.
-
-    Raises:
-        LabError: there is no such namespace.
-    """
-    return parse_namespace_ids(run(["ip", *_inside(namespace), "-j", "netns", "list-id"]))
-
-
-def shapers_bps(namespace: str = "") -> dict[str, float]:
-    """Return what each shaped interface of a namespace may send.
+def namespace_ids(namespace: str, others: Iterable[str]) -> dict[int, str]:
+    """Return what a namespace calls others, by number; those it does not know are left out.
 
     Raises:
         LabError: there is no such namespace.
     """
-    return parse_shapers(run(["tc", *_inside(namespace), "-j", "qdisc", "show"]))
+    found: dict[int, str] = {}
+    with inside(namespace), _line() as line:
+        for name in others:
+            with suppress(FileNotFoundError), (FOLDER / name).open("rb") as other:
+                line.send(rtnetlink.ask_namespace(other.fileno()))
+                number = rtnetlink.parse_namespace(line.recv(ANSWER_BYTES))
+                if number is not None:
+                    found[number] = name
+    return found
 
 
-def _inside(namespace: str) -> list[str]:
-    return ["-n", namespace] if namespace else []
+def queue_counts(namespace: str) -> dict[str, QueueCounts]:
+    """Return what the queues of a namespace's interfaces counted, as ``tc -s qdisc show`` does.
+
+    Raises:
+        LabError: there is no such namespace.
+    """
+    with inside(namespace), _line() as line:
+        names = dict(socket.if_nameindex())
+        found = rtnetlink.parse_queues(_all(line, rtnetlink.QUEUES))
+    return {names[number]: counts for number, counts in found.items() if number in names}
+
+
+def ways_out(namespace: str, flows: Sequence[UdpFlow]) -> list[str]:
+    """Return the interface by which a namespace forwards each flow; empty where it refuses one.
+
+    Raises:
+        LabError: there is no such namespace.
+    """
+    with inside(namespace), _line() as line:
+        names = dict(socket.if_nameindex())
+        numbers = {name: number for number, name in names.items()}
+        ways = []
+        for flow in flows:
+            if flow.interface not in numbers:
+                ways.append("")
+                continue
+            line.send(rtnetlink.ask_way(flow, numbers[flow.interface]))
+            ways.append(names.get(rtnetlink.parse_way(line.recv(ANSWER_BYTES)), ""))
+    return ways
+
+
+@contextmanager
+def _line() -> Iterator[socket.socket]:
+    """Give a socket to the kernel, of this thread's namespace.
+
+    Raises:
+        LabError: the kernel does not answer.
+    """
+    try:
+        with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as line:
+            line.settimeout(PATIENCE_S)
+            line.connect((0, 0))
+            yield line
+    except OSError as error:
+        reason = error.strerror or os.strerror(error.errno or 0)
+        raise LabError(what=f"the kernel does not answer by rtnetlink ({reason})") from error
+
+
+def _all(line: socket.socket, question: bytes) -> bytes:
+    """Return all answers to a question."""
+    line.send(question)
+    said = bytearray()
+    for _ in range(MAX_ANSWERS):
+        some = line.recv(ANSWER_BYTES)
+        said += some
+        if rtnetlink.is_end(some):
+            break
+    return bytes(said)
 
 
 def read_adapters(root: Path) -> tuple[AdapterPort, ...]:

@@ -5,7 +5,9 @@ All of it needs root. Commands to iproute2 go in batches, one process for many.
 
 from __future__ import annotations
 
+import ctypes
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,7 +17,7 @@ from netloom.errors import LabError
 from netloom.formats.linux.netfilter import DropRule, Interface, parse_interfaces, render_filter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = [
     "End",
@@ -26,6 +28,7 @@ __all__ = [
     "clear_loss",
     "configure",
     "exec_argv",
+    "inside",
     "interfaces",
     "namespaces",
     "remove",
@@ -36,6 +39,7 @@ __all__ = [
 ]
 
 FOLDER: Final = Path("/run/netns")
+CLONE_NEWNET: Final = 0x4000_0000  # Linux sched.h
 MTU_BYTES: Final = 9000  # jumbo frames, as RoCE networks run
 BURST_BYTES: Final = 64 * 1024
 QUEUE_BYTES: Final = 400 * 1024
@@ -102,6 +106,36 @@ def remove(names: Sequence[str]) -> None:
 def exec_argv(namespace: str, argv: Sequence[str]) -> list[str]:
     """Return the arguments that run *argv* inside a namespace."""
     return ["ip", "netns", "exec", namespace, *argv]
+
+
+@contextmanager
+def inside(namespace: str) -> Iterator[None]:
+    """Let this thread's new sockets belong to a namespace.
+
+    Raises:
+        LabError: it is gone, or we may not.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+    try:
+        there = os.open(FOLDER / namespace, os.O_RDONLY)
+    except OSError as error:
+        os.close(home)
+        raise LabError(
+            what=f"namespace {namespace} is gone", remedy="bring the lab up again"
+        ) from error
+    try:
+        if libc.setns(there, CLONE_NEWNET):
+            raise LabError(
+                what=f"namespace {namespace}: {os.strerror(ctypes.get_errno())}",
+                remedy="run it as root",
+            )
+        yield
+    finally:
+        back = libc.setns(home, CLONE_NEWNET)
+        os.close(there)
+        os.close(home)
+        assert back == 0, "we are lost in another namespace"
 
 
 def configure(namespace: str, *, forwards: bool) -> None:

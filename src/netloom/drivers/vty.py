@@ -8,16 +8,17 @@ ends with three zero bytes and the status (vtysh.c and vty.c of FRR 8.4).
 from __future__ import annotations
 
 import socket
+import time
 from typing import TYPE_CHECKING, Final
 
 from netloom.drivers import frr
 from netloom.errors import LabError
-from netloom.formats.frr import bfd, state
+from netloom.formats.frr import bfd, neighbours, state
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["bfd_sessions", "configure", "peers", "routes"]
+__all__ = ["answer_s", "bfd_sessions", "bgp_neighbours", "configure", "routes"]
 
 TIMEOUT_S: Final = 120.0  # to configure a daemon that is busy
 ANSWER_S: Final = 10.0  # to a question, which takes milliseconds: one that hangs blinds no watch
@@ -34,13 +35,13 @@ def routes(pathspace: str) -> tuple[state.Route, ...]:
     return state.parse_routes(_ask(pathspace, "zebra", ["show ip route json"]))
 
 
-def peers(pathspace: str) -> tuple[state.Peer, ...]:
-    """Return the BGP sessions of a switch, as :func:`netloom.drivers.frr.peers` does.
+def bgp_neighbours(pathspace: str) -> tuple[neighbours.Neighbour, ...]:
+    """Return the BGP neighbours of a switch.
 
     Raises:
         LabError: bgpd does not answer.
     """
-    return state.parse_peers(_ask(pathspace, "bgpd", ["show bgp ipv4 unicast summary json"]))
+    return neighbours.parse_neighbours(_ask(pathspace, "bgpd", ["show bgp neighbors json"]))
 
 
 def bfd_sessions(pathspace: str) -> tuple[bfd.Session, ...]:
@@ -50,6 +51,16 @@ def bfd_sessions(pathspace: str) -> tuple[bfd.Session, ...]:
         LabError: bfdd does not answer.
     """
     return bfd.parse_sessions(_ask(pathspace, "bfdd", ["enable", "show bfd peers json"]))
+
+
+def answer_s(pathspace: str, daemon: str) -> float | None:
+    """Return how long a daemon of a switch takes to say a word; None where it says none."""
+    begun_s = time.monotonic()
+    try:
+        _ask(pathspace, daemon, ["show version"])
+    except LabError:
+        return None
+    return time.monotonic() - begun_s
 
 
 def configure(pathspace: str, daemon: str, lines: Sequence[str]) -> None:

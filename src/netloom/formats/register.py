@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "Format", "detect", "formats_of"]
 
 HEAD_CHARS: Final = 1 << 16
+_HELD: Final = {
+    "case": "a network and its flows",
+    "job": "a training job",
+    "measurement": "measurements",
+    "recipe": "a framework's training job",
+    "trace": "a trace",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +89,8 @@ def detect(text: str, *, name: str, holds: str) -> Format:
     for one in known:
         if one.sniff(head):
             return one
-    titles = ", ".join(one.title for one in known)
+    titles = "; ".join(one.title for one in known)
     raise SpecError(
-        what=f"{name}: it is none of the formats that hold {holds}", remedy=f"bring one of {titles}"
+        what=f"{name}: not a file that holds {_HELD.get(holds, holds)}",
+        remedy=f"bring one of: {titles}",
     )

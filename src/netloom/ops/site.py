@@ -10,8 +10,8 @@ import numpy as np
 
 from netloom.errors import CatalogError
 from netloom.fabric import build as builder
-from netloom.fabric.cost.cabling import LENGTHS_M, cable_up
-from netloom.fabric.cost.layout import lay_out, nodes_per_rack
+from netloom.fabric.cost.cabling import cable_up
+from netloom.fabric.cost.layout import LENGTHS_M, lay_out, nodes_per_rack
 from netloom.fabric.cost.places import place
 from netloom.fabric.graph import VertexKind
 from netloom.ops.plant import plant_of

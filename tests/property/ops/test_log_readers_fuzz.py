@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from netloom.errors import NetloomError
 from netloom.formats.benchmarks import nccl_tests, osu, perftest
-from netloom.formats.nccl.setup import NcclSetup
+from netloom.formats.nccl.setup_facts import NcclSetup
 from netloom.formats.register import formats_of
 
 RECORDED = Path(__file__).parents[2] / "data" / "recorded"

@@ -15,7 +15,6 @@ from netloom.formats.benchmarks import nccl_tests
 from netloom.formats.frr import bfd as bfd_format
 from netloom.formats.infiniband import counters as ibcounters
 from netloom.formats.inventory import cable_list, lldp
-from netloom.formats.linux import iproute
 from netloom.formats.nccl import log as nccl_log
 from netloom.formats.prometheus import exposition
 from netloom.formats.traces import flight_recorder, step_times
@@ -39,10 +38,6 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "nccl_warn.log.txt": nccl_log.parse_log,
     "fr_nccl_0.json": dumped,
     "fr_gloo_1.json": dumped,
-    "ip_link_s.json": iproute.parse_links,
-    "ip_nexthop_group.json": iproute.parse_next_hops,
-    "ip_netns_list_id.json": iproute.parse_namespace_ids,
-    "tc_qdisc.json": iproute.parse_shapers,
     "show_bfd_peers.json": bfd_format.parse_sessions,
     "ibqueryerrors_counters.txt": ibcounters.parse_port_counters,
     "lldp_json0.json": lldp.parse_neighbours,

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import strategies as st
 
 from netloom.app.heal.journal import FileJournal
 from netloom.app.heal.tickets import TicketQueue
-from netloom.app.lab.probes import Flow, flows_of, parse_ways
+from netloom.app.lab.probes import Flow, flows_of
 from netloom.errors import LabError
 from netloom.fabric.part_id import PartId
 from netloom.formats.infiniband.paths import parse_path_key, parse_pkeys, parse_trace
@@ -68,23 +67,10 @@ def test_a_path_has_a_key_and_no_path_has_none() -> None:
 def test_no_text_breaks_a_parser(text: str) -> None:
     parse_trace(text)
     parse_path_key(text)
-    parse_ways(text, 3)
     try:
         parse_pkeys(text)
     except LabError:
         return
-
-
-MARK = '[{"type":"local","dst":"127.0.0.1","dev":"lo","prefsrc":"127.0.0.1","flags":[]}]\n'
-
-
-def test_a_refused_route_leaves_the_answers_of_other_flows() -> None:
-    """Recorded of iproute2 6.1: a blackhole prints nothing on standard output."""
-    rows = [json.dumps([{"dst": "10.0.0.1", "dev": f"swp{n}"}]) + "\n" for n in (3, 4)]
-    assert parse_ways(rows[0] + MARK + rows[1] + MARK, 2) == ["swp3", "swp4"]
-    assert parse_ways(rows[0] + MARK + MARK + rows[1] + MARK, 3) == ["swp3", "", "swp4"]
-    assert parse_ways(rows[0] + MARK, 2) == ["swp3", ""]
-    assert parse_ways("[[]]", 1) == [""]
 
 
 def plant_of(num_hosts: int) -> Plant:

@@ -41,4 +41,6 @@ def test_every_datagram_of_every_round_arrives_once(
             senders={(0, 1): Doubling(sender) if is_doubled else sender},  # type: ignore[dict-item]
             receivers=[receiver],
         )
-        assert [len(took) for took in bench.run([FLOW], rounds).latencies_s] == [rounds]
+        arrived = bench.send([FLOW], rounds)
+        bench.wait_for(arrived, rounds)
+        assert [len(took) for took in arrived.latencies_s] == [rounds]

@@ -22,6 +22,7 @@ from netloom.ops.observe.compare import Built, BuiltCable, Jack
 from netloom.ops.observe.observation import Observation, Reading
 from netloom.ops.observe.retention import RetentionLimits
 from netloom.ops.observe.store import ObservationStore
+from netloom.spec.observed import Observed, ObservedFlow
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -227,6 +228,55 @@ def test_flows_of_a_file_convict_and_what_names_strangers_is_refused(
         assert "gpu:4711" in refused[0]
         watch.run(rounds=5)  # the file says nothing new for more than 30 s
         assert "flows " + str(path) in watch.failing
+
+
+@dataclass
+class Probes:
+    """Probes of all GPUs of one node to those of the other, and what each of them loses."""
+
+    designed: Designed
+    lost: int = 0
+    observed: Observed | None = None
+    source: str = "probes"
+
+    def read(self, time_s: float, cursor: str) -> Reading:
+        plant = self.designed.plant
+        leaf = {
+            plant.devices[c.lower.device].name: plant.devices[c.upper.device].name
+            for c in plant.cables
+        }
+        flows = tuple(
+            ObservedFlow(
+                source=f"gpu:{source}",
+                target=f"gpu:{target}",
+                path=(f"gpu:{source}->nic:{source}", f"nic:{source}->{leaf[f'nic:{source}']}"),
+                packets=50,
+                lost=self.lost if source == 3 else 0,
+            )
+            for source in range(8)
+            for target in range(8, 16)
+        )
+        self.observed = Observed(flows=flows)
+        return Reading(source=self.source, time_s=time_s)
+
+
+def test_some_packets_lost_in_one_look_open_no_case_and_in_two_they_do(
+    desk: Desk, tmp_path: Path
+) -> None:
+    probes = Probes(desk.designed)
+    with ObservationStore(tmp_path / "a.db") as store:
+        watch, _ = desk.watch(store, probes)
+        watch.run(rounds=5)
+        for lost, rounds, opened in (
+            (1, 1, []),  # as routes change
+            (0, 20, []),  # nor do they add up
+            (1, 2, ["nic:3"]),
+            (0, 20, []),
+            (30, 1, ["nic:3"]),  # so many are no change of routes
+        ):
+            probes.lost = lost
+            watch.run(rounds=rounds)
+            assert [case.label for case in open_cases(store)] == opened
 
 
 def test_a_comparison_of_half_a_network_is_not_made(desk: Desk) -> None:

@@ -100,3 +100,16 @@ def test_apply_refuses_what_breaks_a_rule(
     path = scenario(tmp_path, "rocev2-400g", topology="{kind: torus, dimensions: [4, 4, 1]}")
     assert main(["deploy", "apply", path, "--lab", "none", "--dir", str(tmp_path)]) == 2
     assert "nothing was applied" in capsys.readouterr().err
+
+
+def test_check_misses_a_switch_whose_file_is_gone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    assert main(["deploy", "render", scenario(tmp_path, "rocev2-400g"), "--out", str(out)]) == 0
+    assert main(["deploy", "check", str(out)]) == 0
+    gone = min(out.glob("switches/*/*/config_db.json"))
+    gone.unlink()
+    capsys.readouterr()
+    assert main(["deploy", "check", str(out)]) == 1
+    assert f"error: {gone.relative_to(out)}\n  is not there" in capsys.readouterr().out

@@ -344,7 +344,7 @@ def test_one_cause_is_one_error_with_all_its_places(
     said = capsys.readouterr().out
     # A leaf of 64 nodes on Tomahawk 5: 64 hosts and 64 uplinks.
     assert "error: 128 ports: leaf001.conf: Ethernet1/1 ... leaf001.conf: Ethernet64/5" in said
-    assert "1 errors, 0 warnings" in said
+    assert "1 error, 0 warnings" in said
     assert "read 2 of eos: 256 ports" in said
     assert main(["deploy", "check", str(tmp_path), "--json"]) == 1
     result = json.loads(capsys.readouterr().out)["result"]
@@ -369,9 +369,18 @@ def test_a_folder_without_any_configuration_is_an_error(
 ) -> None:
     (tmp_path / "notes.txt").write_text("spine1 is in rack 7\n", encoding="utf-8")
     assert main(["deploy", "check", str(tmp_path)]) == 1
-    assert "1 files are no configuration of SONiC, NVUE, EOS or FRR: notes.txt" in (
-        capsys.readouterr().out
-    )
+    assert "no configuration of SONiC, NVUE, EOS or FRR: notes.txt" in (capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("cut", [b"", b'{"PORT": {"Ethernet0": {"mtu": "91', b"\xff\xfe\x00"])
+def test_a_file_that_is_cut_short_is_an_error_though_others_are_right(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], cut: bytes
+) -> None:
+    for name, text in (("leaf001", sonic().encode()), ("leaf002", cut)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config_db.json").write_bytes(text)
+    assert main(["deploy", "check", str(tmp_path)]) == 1
+    assert "error: leaf002/config_db.json\n  is cut short" in capsys.readouterr().out
 
 
 def test_a_folder_without_files_is_not_called_right(

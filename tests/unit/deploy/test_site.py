@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from deployments import build
 
-from netloom.fabric.cost.cabling import LENGTHS_M
+from netloom.fabric.cost.layout import LENGTHS_M
 from netloom.formats.nvue.commands import port_name
 from netloom.ops.plant import Port
 from netloom.ops.site import peer_of

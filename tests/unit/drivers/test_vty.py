@@ -82,5 +82,5 @@ def test_a_daemon_that_hangs_is_waited_for_as_long_as_a_question_takes(
         stopped.bind(str(sockets / "space" / "bgpd.vty"))
         stopped.listen()  # connects, and is never served, as after SIGSTOP
         with pytest.raises(LabError, match=r"bgpd of space does not answer \(timed out\)"):
-            vty.peers("space")
+            vty.bgp_neighbours("space")
     assert vty.TIMEOUT_S >= 60

@@ -45,7 +45,7 @@ def test_a_suffix_goes_before_the_content() -> None:
 
 
 def test_what_is_none_of_them_is_refused_with_those_that_are() -> None:
-    with pytest.raises(SpecError, match=r"^x\.txt: .* hold cables; bring one of .*ibnetdiscover"):
+    with pytest.raises(SpecError, match=r"^x\.txt: .* holds cables; bring one of: .*ibnetdiscover"):
         detect("hello\n", name="x.txt", holds="cables")
 
 

@@ -6,6 +6,7 @@ The nccl-tests outputs are written after its printer (nccl-tests, src/util.cu).
 
 from __future__ import annotations
 
+import json
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,6 @@ from netloom.formats.benchmarks import nccl_tests
 from netloom.formats.frr import bfd as bfd_format
 from netloom.formats.frr import state as frr_state
 from netloom.formats.inventory import lldp
-from netloom.formats.linux import iproute
 from netloom.formats.nccl import log as nccl_log
 from netloom.formats.prometheus import exposition
 from netloom.formats.traces import flight_recorder, step_times
@@ -205,36 +205,27 @@ def test_step_times_come_as_json_lines_and_as_csv() -> None:
     assert (found.num_odd, found.heading) == (1, "step,loss,step_s")
 
 
-def test_interfaces_have_counters_and_the_other_end_of_their_cable() -> None:
-    links = {link.name: link for link in iproute.parse_links(text_of("ip_link_s.json"))}
-    assert sorted(links) == ["swp1", "swp2", "swp3", "swp4"]
-    assert links["swp3"].is_up
-    # Interface 2 of namespace 0, which is spine:0.
-    assert (links["swp3"].peer, links["swp3"].peer_namespace) == (2, 0)
-    assert links["swp3"].counters["received_packets"] > 0
-    names = iproute.parse_namespace_ids(text_of("ip_netns_list_id.json"))
-    assert names[0].endswith("_spine-0")
-
-
-def test_a_next_hop_group_has_its_members() -> None:
-    hops = {hop.number: hop for hop in iproute.parse_next_hops(text_of("ip_nexthop_group.json"))}
-    assert hops[10].members == (1, 2)
-    assert (hops[1].interface, hops[1].is_usable) == ("v0", True)
+def test_a_route_by_a_next_hop_group_has_the_ways_of_its_members() -> None:
     (route,) = (
         r for r in frr_state.parse_fib(text_of("ip_route_nhid.json")) if "10.50" in r.prefix
     )
     assert route.interfaces == ("v0", "v1")
 
 
-def test_shapers_are_told_in_bits() -> None:
-    # tc counts bytes: 12,500,000 a second are the lab's 100 Mbit/s.
-    assert iproute.parse_shapers(text_of("tc_qdisc.json"))["swp1"] == 100e6
-
-
 def test_bfd_sessions_say_how_fast_they_notice() -> None:
     sessions = bfd_format.parse_sessions(text_of("show_bfd_peers.json"))
     assert [(s.interface, s.is_up) for s in sessions] == [("swp3", True), ("swp4", True)]
     assert sessions[0].detection_s == pytest.approx(0.9)  # 3 times 300 ms
+    assert sessions[0].own_detection_s == pytest.approx(0.9)
+
+
+def test_a_multiplier_of_one_end_is_told_at_that_end() -> None:
+    # FRR 8.4.4 after "detect-multiplier 50" in the profile of this end.
+    row = {"peer": "fe80::1", "interface": "swp8", "status": "up", "detect-multiplier": 50}
+    row |= {"receive-interval": 300, "transmit-interval": 300, "remote-detect-multiplier": 3}
+    (one,) = bfd_format.parse_sessions(json.dumps([row | {"remote-transmit-interval": 300}]))
+    assert one.own_detection_s == pytest.approx(15.0)
+    assert one.detection_s == pytest.approx(0.9)
 
 
 def test_every_port_counts_and_errors_are_zero_unless_named(tmp_path: Path) -> None:

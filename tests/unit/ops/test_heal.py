@@ -93,6 +93,14 @@ def test_a_cable_that_is_gone_is_routed_around_and_takes_nothing_more_away() -> 
     assert plan.effect.before_s == plan.effect.after_s >= plan.effect.healthy_s
 
 
+def test_a_cable_that_loses_large_packets_by_its_mtu_is_drained_and_a_switch_is_not() -> None:
+    assert names(plan_for(finding(spine_cable(), "wrong MTU"))) == [
+        f"drain {spine_cable()}",
+        f"ticket {spine_cable()}",
+    ]
+    assert names(plan_for(finding("leaf:0", "wrong MTU"))) == ["ticket leaf:0"]
+
+
 def test_draining_a_spine_takes_half_of_the_capacity() -> None:
     plan = plan_for(finding("spine:1", FaultKind.BLACK_HOLE, 0.3))
     assert math.isinf(plan.effect.before_s)
@@ -219,6 +227,15 @@ def test_a_costly_plan_asks() -> None:
     assert verdict(replace(DRAIN, effect=replace(EFFECT, after_s=2.09))) == "run"
     assert verdict(replace(DRAIN, effect=replace(EFFECT, after_s=2.11))) == "ask"
     assert verdict(replace(DRAIN, effect=replace(EFFECT, num_nodes=2))) == "ask"
+
+
+def test_a_ticket_for_what_stalls_the_job_is_left_without_asking() -> None:
+    stalled = replace(EFFECT, before_s=math.inf, after_s=math.inf)
+    ticket = (Act(verb="ticket", part=PartId.cable(140)),)
+    policy = HealPolicy(by_itself=("ticket", "drain"))
+    assert verdict(replace(DRAIN, acts=ticket, effect=stalled), policy=policy) == "run"
+    drain = decide(replace(DRAIN, effect=stalled), SIGHT, policy, now_s=1010.0, last_act_s={})
+    assert drain.reasons == ("trial flows would not end",)
 
 
 def test_doubt_asks_but_both_directions_of_a_cable_are_one_part() -> None:

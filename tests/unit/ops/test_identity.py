@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from ipaddress import IPv4Address
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from netloom.errors import LabError
-from netloom.formats.linux.addresses import parse_addresses
 from netloom.ops.observe.compare import Jack
 from netloom.ops.observe.identity import (
     ScannedPort,
@@ -29,11 +23,6 @@ PLANT = Plant(
         Cable(number=n, lower=Port(n, 1), upper=Port(3, n + 1), rate_bps=1e9) for n in range(3)
     ),
 )
-# iproute2 6.1, ip -j -4 addr show in a host of a lab; times left out.
-ADDRESSES = """[{"ifindex":1,"ifname":"lo","flags":["LOOPBACK","UP"],"addr_info":[{"family":"inet",
-"local":"127.0.0.1","prefixlen":8,"scope":"host","label":"lo"}]},{"ifindex":2,"link_index":3,
-"ifname":"eth0","flags":["UP","LOWER_UP"],"link_netnsid":0,"addr_info":[{"family":"inet",
-"local":"10.128.0.3","prefixlen":31,"scope":"global","label":"eth0"}]}]"""
 
 
 def port(name: str, number: int, peer: tuple[str, int] | None, *, up: bool = True) -> ScannedPort:
@@ -103,20 +92,3 @@ def test_an_address_outside_the_design_is_told_only_when_two_have_it() -> None:
 def test_a_network_with_its_own_addresses_has_no_findings(owners: dict[int, str]) -> None:
     held = [(name, address) for address, name in owners.items()]
     assert not list(shared_addresses(owners, held, 0.0))
-
-
-def test_addresses_are_read_without_loopback() -> None:
-    (one,) = parse_addresses(ADDRESSES)
-    assert (one.interface, one.address.ip) == ("eth0", IPv4Address("10.128.0.3"))
-
-
-@given(st.text(max_size=200))
-def test_no_text_breaks_the_reader_of_addresses(text: str) -> None:
-    with suppress(LabError):
-        parse_addresses(text)
-
-
-@pytest.mark.parametrize("text", ['{"a": 1}', '[{"addr_info": [{"family": "inet"}]}]', "[1]"])
-def test_what_is_no_list_of_addresses_is_refused(text: str) -> None:
-    with pytest.raises(LabError, match="not understood"):
-        parse_addresses(text)

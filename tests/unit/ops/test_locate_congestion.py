@@ -111,6 +111,66 @@ def test_a_long_queue_at_an_idle_line_explains_nothing(fabric: Fabric, scene: Sc
     assert judged_load(PortLoad(**told), wires | True).is_congested[9]
 
 
+def full_port(fabric: Fabric, scene: Scene, small: float, large: float) -> tuple[int, Observations]:
+    """Return a link whose queue throws packets away, and probes that lost these shares on it.
+
+    As a port of a lab told when three hosts sent it 135 Mbit/s in datagrams of 1,400 bytes, of
+    which it carries 100: a third of all thrown away, of small packets a sixth at most.
+    """
+    seen = watch(scene, (), np.random.default_rng(42))
+    spine = find_vertex(fabric, "spine:0")
+    link = int(np.flatnonzero(fabric.link_target == spine)[3])
+    crossing = np.unique(seen.flow_of_crossing()[seen.paths.links == link])
+    is_large = seen.is_large.copy()
+    is_large[crossing] = np.arange(len(crossing)) % 2 == 1
+    packets, lost = np.full_like(seen.packets, 50), np.zeros_like(seen.lost)
+    shares = np.where(is_large[crossing], large, small)
+    lost[crossing] = np.random.default_rng(3).binomial(50, shares)
+    told = idle(fabric)
+    told["queue_s"][link], told["utilisation"][link], told["dropped"][link] = 32e-3, 1.0, 0.319
+    bounds = {name: np.full(fabric.num_links, np.nan) for name in ("small", "large")}
+    bounds["small"][link], bounds["large"][link] = 0.16, 1.0
+    load = PortLoad(**told, dropped_small=bounds["small"], dropped_large=bounds["large"])
+    return link, replace(seen, packets=packets, lost=lost, is_large=is_large, load=load)
+
+
+# What probes lost there: 3.7 % of small ones and 70 % of full ones; all full ones once it was sent
+# 240 Mbit/s.
+@pytest.mark.parametrize(("small", "large"), [(0.037, 0.695), (0.09, 1.0)])
+def test_what_a_full_queue_throws_away_is_no_fault(
+    fabric: Fabric, scene: Scene, small: float, large: float
+) -> None:
+    link, seen = full_port(fabric, scene, small, large)
+    best = explain(fabric, seen)
+    assert best.faults == ()
+    assert best.load.is_congested[link]
+
+
+@pytest.mark.parametrize("loss", [0.3, 0.5, 1.0])
+def test_a_fault_behind_a_full_queue_is_found_by_the_small_packets(
+    fabric: Fabric, scene: Scene, loss: float
+) -> None:
+    link, seen = full_port(
+        fabric, scene, 1 - (1 - 0.037) * (1 - loss), 1 - (1 - 0.695) * (1 - loss)
+    )
+    best = explain(fabric, seen)
+    (fault,) = best.faults
+    assert fault.fault.index in {link, link // 2}  # one direction, or the cable
+    assert best.load.is_congested[link]  # which is told as well
+
+
+def test_packets_that_a_queue_threw_away_are_explained_though_the_line_is_seldom_busy(
+    fabric: Fabric, scene: Scene
+) -> None:
+    """Bursts fill a queue for short times."""
+    told = idle(fabric)
+    told["dropped"][9] = 0.01
+    wires = evidence_of(fabric, watch(scene, (), np.random.default_rng(1))).wires
+    judged = judged_load(PortLoad(**told), wires | True)
+    assert judged.is_congested[9]
+    assert judged.loss[9] == pytest.approx(0.03)  # three times what it counted
+
+
 def test_ports_that_tell_nothing_explain_nothing(fabric: Fabric) -> None:
     judged = judged_load(unknown_load(fabric.num_links), np.ones(fabric.num_links, dtype=bool))
     assert not judged.is_congested.any()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import itertools
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from netloom.app.lab.routers import is_fair
 from netloom.fabric.build import build
 from netloom.fabric.part_id import Direction, PartId
 from netloom.ops.locate.dead_ends import dead_ends
@@ -104,8 +106,20 @@ def test_a_session_shut_at_one_end_is_a_finding_though_bfd_is_up() -> None:
     (one,) = device_findings(network(), heard)
     assert (one.part, one.kind) == (network().part(cable), Trouble.SESSION_DOWN)
     assert one.confidence > 0.99
-    assert f"shut by configuration at {network().ends[cable.number][0]}" in one.evidence[0]
+    assert f"closed by configuration at {network().ends[cable.number][0]}" in one.evidence[0]
     assert cables_away(network(), heard) == {cable.number}
+
+
+def test_uplinks_that_are_all_down_hurt_the_gpus_that_they_cut_off() -> None:
+    """The eight hosts of leaf:1 are 8 to 15; one uplink that is left carries for all."""
+    for count, hurt in ((8, tuple(range(8, 16))), (7, ())):
+        gone = [cable.number for cable in uplinks("leaf:1")[:count]]
+        down = {(end, "link_up"): 0.0 for number in gone for end in network().ends[number]}
+        quiet = {(end, name): 0.0 for end, _ in down for name in ("bgp_up", "bfd_up")}
+        found = device_findings(network(), state(gone=gone, changed=down | quiet))
+        missing = [one for one in found if one.kind == Trouble.MISSING]
+        assert {one.part.index for one in missing} == set(gone)
+        assert {one.hurts for one in missing} == {hurt}
 
 
 def test_a_planned_drain_is_no_finding_and_still_away() -> None:
@@ -149,6 +163,22 @@ def test_fewer_ways_than_the_design_leaves_are_a_finding() -> None:
     changed = {("leaf:2", "rib_ways"): 192.0, ("leaf:2", "fib_ways"): 192.0}
     (one,) = device_findings(network(), state(changed=changed))
     assert (str(one.part), one.kind, one.magnitude) == ("leaf:2", Trouble.MISSING_ROUTES, 8.0)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "says"),
+    [
+        ("bgp_hold_s", 180.0, "BGP waits 180 s for its neighbour"),
+        ("bfd_detection_s", 15.0, "BFD notices a failure after 15 s"),
+    ],
+)
+def test_timers_that_are_not_as_designed_are_one_finding_of_their_switch(
+    metric: str, value: float, says: str
+) -> None:
+    lower = [network().ends[cable.number][0] for cable in uplinks("leaf:2")]
+    (one,) = device_findings(network(), state(changed={(end, metric): value for end in lower}))
+    assert (str(one.part), one.kind, one.magnitude) == ("leaf:2", Trouble.WRONG_TIMERS, 8.0)
+    assert says in one.evidence[0]
 
 
 def test_a_cable_over_which_no_route_leads_counts_as_away() -> None:
@@ -307,6 +337,35 @@ def test_of_flows_in_a_circle_the_switch_that_sends_them_astray_is_blamed_and_no
     assert kinds(found) == [("spine:0", FaultKind.BLACK_HOLE)]
 
 
+def test_probes_that_end_at_a_dead_switch_blame_none_that_still_sends_them_there() -> None:
+    """Until its neighbours notice, leaves send to a spine whose routes are gone."""
+    made = network(32)
+    dead = made.by_device["spine:1"]
+    up = next(c for c in dead if made.devices_of(c)[0] == "leaf:0")
+    way = ("gpu:0->nic:0", "nic:0->leaf:0", f"leaf:0->spine:1#{up.number}")
+    flow = ObservedFlow(
+        source="gpu:0", target="gpu:8", path=way, ends_at="spine:1", packets=50, lost=50
+    )
+    gone = [cable.number for cable in dead]
+    (one,) = dead_ends(made, Observed(flows=(flow,)), gone)
+    assert str(one.part) == "leaf:0"  # were it alive, and drained
+    assert not list(dead_ends(made, Observed(flows=(flow,)), gone, {"spine:1"}))
+
+
+@pytest.mark.parametrize(
+    ("lost", "blamed"), [(50, ["leaf:0"]), (45, ["leaf:0"]), (14, []), (0, [])]
+)
+def test_a_switch_without_a_route_for_a_moment_is_no_black_hole(
+    lost: int, blamed: list[str]
+) -> None:
+    # Sessions of another leaf that opened again between two looks: most of the probes arrived.
+    flow = ObservedFlow(
+        source="gpu:0", target="gpu:8", path=("gpu:0->nic:0",), ends_at="leaf:0", packets=50
+    )
+    seen = Observed(flows=(flow.model_copy(update={"lost": lost}),))
+    assert [str(one.part) for one in dead_ends(network(), seen)] == blamed
+
+
 def test_probes_to_a_host_that_no_way_is_left_to_blame_no_switch_on_their_way() -> None:
     (cable,) = network().by_device["nic:8"]
     flow = ObservedFlow(
@@ -341,3 +400,191 @@ def test_ways_and_uses_count_the_same(gone: set[int]) -> None:
 def test_names_of_prefixes_that_are_none_are_passed_over() -> None:
     found = device_findings(network(), state(changed={("leaf:0 x", "route_refused"): 1.0}))
     assert found == ()
+
+
+def first_network(leaf: str) -> str:
+    """Return the network of the first host of a leaf."""
+    made = network()
+    names = [made.plant.devices[link.switch_port.device].name for link in made.underlay.host_links]
+    return str(made.underlay.host_links[names.index(leaf)].switch_address.network)
+
+
+def without_network(prefix: str, *, even_own: str = "") -> dict[tuple[str, str], float]:
+    """Return what switches say that have no route to a network; its own has one, mostly."""
+    made, changed = network(), dict[tuple[str, str], float]()
+    ways = expected_ways(made.plant, made.underlay)
+    for number, own in ways.items():
+        name = made.plant.devices[number].name
+        if len(own[prefix]) == 1 and name != even_own and name.startswith("leaf:"):
+            continue
+        changed[f"{name} {prefix}", "route_ways"] = 0.0
+        left = float(sum(map(len, own.values())) - len(own[prefix]))
+        changed[name, "rib_ways"] = changed[name, "fib_ways"] = left
+    return changed
+
+
+def lost_flow(path: tuple[str, ...], ends_at: str | None, target: str = "gpu:0") -> Observed:
+    source = path[0].partition("->")[0]
+    flow = ObservedFlow(
+        source=source, target=target, path=path, ends_at=ends_at, packets=50, lost=50
+    )
+    return Observed(flows=(flow,))
+
+
+def test_a_network_that_its_leaf_does_not_announce_is_missed_there_and_nowhere_else() -> None:
+    prefix = first_network("leaf:0")
+    heard = state(changed=without_network(prefix))
+    ended = lost_flow(("gpu:8->nic:8", "nic:8->leaf:1"), "leaf:1")
+    (one,) = locate_all(network(), heard, ended)
+    assert (str(one.part), one.kind) == ("leaf:0", Trouble.MISSING_ROUTES)
+    assert one.confidence > 0.99
+    assert f"none of 4 other switches has a route to {prefix}" in one.evidence[0]
+    assert one.hurts == (0,)
+
+
+def test_an_address_that_is_gone_explains_the_routes_and_flows_that_it_costs() -> None:
+    made, prefix = network(), first_network("leaf:0")
+    address = made.underlay.host_links[0].switch_address.ip
+    changed = without_network(prefix, even_own="leaf:0")
+    changed[f"leaf:0 {address}", "address_missing"] = float(int(address))
+    ended = lost_flow(("gpu:0->nic:0",), "nic:0", target="gpu:8")
+    found = locate_all(made, state(changed=changed), ended)
+    assert kinds(found) == [("leaf:0", Trouble.MISSING_ADDRESS)]
+
+
+def test_a_flow_that_a_switch_sends_to_a_host_off_its_way_is_no_fault_of_that_host() -> None:
+    cable = next(c for c in network().plant.cables if network().devices_of(c)[0] == "nic:1")
+    path = ("gpu:2->nic:2", "nic:2->leaf:0", f"leaf:0->nic:1#{cable.number}")
+    (one,) = dead_ends(network(), lost_flow(path, "nic:1", target="gpu:9"))
+    assert (str(one.part), one.kind) == ("leaf:0", FaultKind.BLACK_HOLE)
+    assert one.evidence[1] == "they end at nic:1"
+
+
+def test_fewer_routes_are_told_with_the_port_over_which_they_are_missing() -> None:
+    cable = uplinks("leaf:1")[0]
+    lower, upper = network().ends[cable.number]
+    uses = expected_uses(network().plant, network().underlay)["spine:0"]
+    changed = {("spine:0", metric): sum(uses.values()) - 8.0 for metric in ("rib_ways", "fib_ways")}
+    changed[upper, "routes_over"] = 0.0
+    (one,) = device_findings(network(), state(changed=changed))
+    assert (str(one.part), one.kind) == ("spine:0", Trouble.MISSING_ROUTES)
+    assert f"fewer lead over {upper} (cable:{cable.number}" in one.evidence[0]
+    assert lower not in one.evidence[0]
+
+
+def silent(*daemons: str) -> dict[tuple[str, str], float]:
+    """Return that these daemons do not answer, such as ``leaf:1 zebra``, and all others do."""
+    names = [one.name for one in network().underlay.routers]
+    every = {f"{name} {daemon}" for name in names for daemon in ("zebra", "bfdd", "bgpd")}
+    return {(one, "daemon_silent"): float(one in daemons) for one in every}
+
+
+@pytest.mark.parametrize("daemon", ["zebra", "bfdd"])
+def test_a_daemon_that_does_not_answer_is_a_finding_at_its_switch_from_two_looks_on(
+    daemon: str,
+) -> None:
+    heard = state(changed=silent(f"leaf:1 {daemon}"))
+    (one,) = device_findings(network(), heard)
+    assert (str(one.part), one.kind) == ("leaf:1", Trouble.DAEMON_SILENT)
+    assert f"{daemon} does not answer at 3 looks" in one.evidence[0]
+    assert device_findings(network(), once(heard)) == ()
+
+
+def once(heard: TelemetryWindow) -> TelemetryWindow:
+    """Return a window of which only the last look was seen."""
+    last = {source: times[-1:] for source, times in heard.looks.items()}
+    return replace(heard, looks=last)
+
+
+@pytest.mark.parametrize("num_looks", [1, LOOKS])
+def test_sessions_that_a_silent_bfdd_takes_down_are_no_second_finding(num_looks: int) -> None:
+    down = {
+        (end, metric): 0.0
+        for cable in uplinks("leaf:1")
+        for end in network().ends[cable.number]
+        for metric in ("bgp_up", "bfd_up")
+    }
+    heard = state(changed={**down, **silent("leaf:1 bfdd")})
+    kept = heard if num_looks > 1 else once(heard)
+    wanted = [("leaf:1", "silent routing daemon")] if num_looks > 1 else []
+    sessions = {"silent device", "session down", "loss", "silent routing daemon"}
+    assert [one for one in kinds(device_findings(network(), kept)) if one[1] in sessions] == wanted
+
+
+@pytest.mark.parametrize(
+    ("waits", "fair"),
+    [
+        ([[0.01] * 3] * 6, True),
+        ([[0.01, None, 0.01], *[[0.01] * 3] * 5], True),
+        ([[0.01, None, 0.01], *[[4.0] * 3] * 5], False),  # all are slow
+        ([[4.0] * 3] * 6, True),  # slow, and nothing to blame on any
+        ([*[[0.01, None, 0.01]] * 4, *[[0.01] * 3] * 2], False),  # most do not answer
+        ([[None] * 3], False),  # none to compare with
+    ],
+)
+def test_a_daemon_is_blamed_only_where_those_of_other_switches_are_quick(
+    waits: list[list[float | None]], *, fair: bool
+) -> None:
+    assert is_fair({f"leaf:{number}": some for number, some in enumerate(waits)}) is fair
+
+
+def without_bfd(*cables: Cable) -> dict[tuple[str, str], float]:
+    """Return what both ends say where the lower one has no BFD: the upper one hears nothing."""
+    ends = [network().ends[cable.number] for cable in cables]
+    own = {(lower, "bfd_missing"): 1.0 for lower, _ in ends}
+    return own | {(upper, "bfd_up"): 0.0 for _, upper in ends}
+
+
+def test_a_neighbour_without_bfd_is_a_finding_that_names_the_end_and_the_only_one() -> None:
+    cable = uplinks("leaf:1")[0]
+    heard = state(changed=without_bfd(cable))
+    (one,) = device_findings(network(), heard)
+    assert (one.part, one.kind) == (network().part(cable), Trouble.NO_BFD)
+    assert one.evidence[0].startswith(f"{network().ends[cable.number][0]} has no BFD session")
+    assert device_findings(network(), once(heard)) == ()
+    assert device_findings(network(), heard, planned=[cable.number]) == ()
+
+
+def test_a_switch_without_bfd_to_several_neighbours_is_one_finding() -> None:
+    first, second, *_ = uplinks("leaf:1")
+    (one,) = device_findings(network(), state(changed=without_bfd(first, second)))
+    assert (str(one.part), one.kind, one.magnitude) == ("leaf:1", Trouble.NO_BFD, 2.0)
+    ports = [network().ends[cable.number][0] for cable in (first, second)]
+    assert all(port in one.evidence[0] for port in ports)
+
+
+def test_a_port_that_its_device_does_not_have_is_told_and_what_it_takes_along_is_not() -> None:
+    # Renamed: the other end is up, and no session comes about over it.
+    cable = uplinks("leaf:1")[0]
+    lower, upper = network().ends[cable.number]
+    down = {(end, metric): 0.0 for end in (lower, upper) for metric in ("bgp_up", "bfd_up")}
+    heard = state(gone=[cable.number], changed={**down, (lower, "port_absent"): 1.0})
+    (one,) = device_findings(network(), heard)
+    assert (one.part, one.kind) == (network().part(cable), Trouble.NO_PORT)
+    assert f"no interface for {lower}" in one.evidence[0]
+    assert cables_away(network(), heard) == {cable.number}
+    assert device_findings(network(), once(heard)) == ()
+
+
+def neglected(accepted: float) -> TelemetryWindow:
+    """Return leaf:1 with one of its eight ways to each host of others, three to an uplink.
+
+    It accepts 28 prefixes over the first uplink (24 hosts, 3 leaves and the spine), and so many
+    over the others.
+    """
+    own = expected_ways(network().plant, network().underlay)[network().plant.number("leaf:1")]
+    far = [prefix for prefix, ways in own.items() if len(ways) > 1]
+    first, *others = (network().ends[cable.number][0] for cable in uplinks("leaf:1"))
+    changed = {("leaf:1", name): len(far) + 8.0 for name in ("rib_ways", "fib_ways")}
+    changed |= {(f"leaf:1 {prefix}", "route_ways"): 1.0 for prefix in far}
+    changed |= {(port, "routes_over"): 3.0 for port in (first, *others)}
+    changed |= {(port, "bgp_prefixes"): accepted for port in others}
+    return state(changed={**changed, (first, "bgp_prefixes"): 28.0})
+
+
+def test_ways_that_a_switch_accepts_and_does_not_take_are_its_own_choice() -> None:
+    (one,) = device_findings(network(), neglected(28.0))
+    assert (str(one.part), one.kind) == ("leaf:1", Trouble.MISSING_ROUTES)
+    assert "maximum-paths 1" in one.evidence[-1]
+    (other,) = device_findings(network(), neglected(20.0))  # eight are kept from it
+    assert "maximum-paths" not in " ".join(other.evidence)

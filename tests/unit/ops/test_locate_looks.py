@@ -14,7 +14,7 @@ from netloom.ops.locate.looks.sequential import (
     probes_per_link,
     smallest_loss,
 )
-from netloom.spec.observed import Observed, ObservedFlow
+from netloom.spec.observed import Observed, ObservedFlow, ObservedLink
 
 PATH = ("gpu:0->nic:0", "nic:0->leaf:0#1", "leaf:0->nic:9#2", "nic:9->gpu:9")
 
@@ -41,6 +41,8 @@ def test_bursts_and_what_is_explained_are_not_added() -> None:
     added = AddedFlows()
     added.add(look(60), 0.0)  # a host that stalled
     added.add(look(1), 1.0, explained={"leaf:0->nic:9#2"})
+    full = ObservedLink(link="leaf:0->nic:9#2", dropped_share=0.01)
+    added.add(look(1).model_copy(update={"links": (full,)}), 2.0)
     assert added.observed().flows == ()
 
 
@@ -53,6 +55,17 @@ def test_a_cable_that_lost_nothing_for_long_is_over() -> None:
         added.add(look(0), float(second))
         assert added.settle({"leaf:0->nic:9#2"}, 0.01) == (second == 26)
     assert added.observed().flows[0].lost == 0
+
+
+def test_what_was_lost_in_a_look_or_two_is_a_burst() -> None:
+    # Routes that change cost one packet each of many flows, and again when they change back.
+    paths = [(*PATH[:2], f"leaf:0->nic:{number}#3") for number in (5, 6, 7, 8)]
+    added = AddedFlows()
+    for second, losing in enumerate([paths[:2], [], paths[2:3], paths[3:]]):
+        assert added.is_burst({PATH[1]})
+        added.add(Observed(flows=tuple(f for p in losing for f in look(1, path=p).flows)), second)
+    assert not added.is_burst({PATH[1]})
+    assert added.is_burst({paths[0][2]})
 
 
 def test_a_flow_that_is_sent_no_more_does_not_keep_a_case_open() -> None:

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from netloom.app.deploy.files import MANIFEST
-from netloom.app.deploy.folder import read_any
+from netloom.app.deploy.folder import listed, read_any
 from netloom.errors import NetloomError, SpecError
 from netloom.ops.deploy.device import joined
 from netloom.ops.deploy.lint import lint
@@ -58,17 +58,24 @@ def lint_path(path: Path) -> FoundDevices:
             what="there are no files in it",
             remedy="fetch the switches' configurations into it",
         )
+    gone: set[str] = set()
     if MANIFEST in texts:  # of a deployment, where only the switches' files are theirs
         texts = {name: text for name, text in texts.items() if name.startswith("switches/")}
-        unread = ()
-    devices, broken, others = [], [], list(unread)
+        unread = tuple(name for name in unread if name.startswith("switches/"))
+        gone = listed(path) - {*texts, *unread}
+    devices, others = [], []
+    broken = [_unreadable(name) for name in unread if _is_named(name)]
+    broken += [_gone(name) for name in sorted(gone) if name.startswith("switches/")]
+    others += [name for name in unread if not _is_named(name)]
     for name, text in texts.items():
         try:
             found = _device(text, name)
         except NetloomError as error:
             broken.append(_broken(name, str(error)))
             continue
-        if found is None:
+        if found is None and _is_named(name):
+            broken.append(_unreadable(name))
+        elif found is None:
             others.append(name)
         else:
             devices.append(found)
@@ -86,6 +93,29 @@ def _device(text: str, where: str) -> DeviceConfig | None:
     return None
 
 
+def _is_named(name: str) -> bool:
+    """Return whether a file is called what a switch's configuration is: ``config_db.json``."""
+    last = PurePosixPath(name).name
+    return any(
+        PurePosixPath(file.name).name == last
+        for _, file in switch_files()
+        if file.read_device is not None
+    )
+
+
+def _unreadable(name: str) -> Broken:
+    return _broken(name, "is cut short, or no configuration of SONiC, NVUE, EOS or FRR")
+
+
+def _gone(name: str) -> Broken:
+    return Broken(
+        severity="error",
+        where=name,
+        what=f"is not there, though {MANIFEST} names it",
+        remedy="render the folder again",
+    )
+
+
 def _broken(where: str, what: str) -> Broken:
     return Broken(severity="error", where=where, what=what, remedy="correct the file")
 
@@ -96,7 +126,7 @@ def _left_out(others: list[str], *, has_any: bool) -> Iterator[Broken]:
         yield Broken(
             severity="warning" if has_any else "error",
             where=min(others),
-            what=f"{len(others)} files are no configuration of SONiC, NVUE, EOS or FRR: {some}",
+            what=f"no configuration of SONiC, NVUE, EOS or FRR: {some}",
             remedy="give the switches' own files",
         )
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Write = Callable[[Path, str | bytes], None]
 
-__all__ = ["read_any", "read_folder", "write_folder"]
+__all__ = ["listed", "read_any", "read_folder", "write_folder"]
 
 MAX_BYTES: Final = 2**26  # of one file that is read back
 BINARY: Final = frozenset({".xlsx"})
@@ -30,7 +30,7 @@ def write_folder(folder: Path, files: Mapping[str, str | bytes], write: Write) -
     Raises:
         OutputError: a file cannot be written, or a link stands where it should go.
     """
-    before = _listed(folder)
+    before = listed(folder)
     for path in sorted({*files, *before}):
         _check_no_link(folder, path)
     for path, content in sorted(files.items(), key=lambda one: (one[0] == MANIFEST, one[0])):
@@ -64,11 +64,13 @@ def _check_no_link(folder: Path, path: str) -> None:
             )
 
 
-def _listed(folder: Path) -> set[str]:
+def listed(folder: Path) -> set[str]:
     """Return what the manifest in *folder* names; nothing without one that we wrote."""
     try:
         found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return set()
+    if not isinstance(found, list | dict):
         return set()
     return {path for path in found if isinstance(path, str) and _is_inside(path)}
 

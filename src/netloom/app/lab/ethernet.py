@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from netloom.drivers import kernel
+from netloom.drivers.netns import FOLDER
+from netloom.errors import LabError
 from netloom.ops.observe.compare import Built, BuiltCable, Jack
 from netloom.ops.observe.identity import shared_addresses
 from netloom.ops.observe.observation import Observation, Reading, whole
@@ -13,13 +15,16 @@ from netloom.ops.observe.observation import Observation, Reading, whole
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from netloom.formats.linux.iproute import IpLink
+    from netloom.formats.linux.rtnetlink import IpLink
 
 __all__ = [
     "DeviceAddresses",
     "DeviceInterfaces",
+    "DeviceKernels",
     "NamespacedDevice",
     "VirtualCables",
+    "absent_ports",
+    "built_of_kernels",
     "built_of_namespaces",
 ]
 
@@ -45,6 +50,81 @@ class NamespacedDevice:
         return f"{self.name}/{interface}"
 
 
+@dataclass(slots=True, kw_only=True)
+class DeviceKernels:
+    """The kernels of all devices, asked together to see which cables are between them.
+
+    Attributes:
+        machines: The devices.
+    """
+
+    machines: tuple[NamespacedDevice, ...]
+    _told: dict[str, kernel.DeviceState | LabError] = field(default_factory=dict)
+    _spaces: dict[str, Mapping[int, str]] = field(default_factory=dict)
+    _files: tuple[int, ...] = ()
+
+    def look(self) -> None:
+        """Ask all of them again; one that does not answer hides no other."""
+        self._told = {one.name: _state(one) for one in self.machines}
+        files = tuple(_file_number(one) for one in self.machines)
+        if files != self._files:  # a namespace that was made again has other numbers
+            self._files, self._spaces = files, {}
+
+    def state(self, machine: NamespacedDevice) -> kernel.DeviceState:
+        """Return what the last look saw of a device.
+
+        Raises:
+            LabError: it did not answer, or was not asked yet.
+        """
+        told = self._told.get(machine.name)
+        if told is None:
+            raise LabError(what=f"{machine.name} was not asked yet")
+        if isinstance(told, LabError):
+            raise told
+        return told
+
+    def peer_space(self, machine: NamespacedDevice, link: IpLink) -> str:
+        """Return the namespace at the other end of a virtual cable; empty where it is unknown.
+
+        A kernel numbers the namespaces it knows and keeps to that, so that it is asked again only
+        for a number that is new.
+
+        Raises:
+            LabError: the device does not answer.
+        """
+        if link.peer_namespace is None:
+            return machine.namespace
+        if link.peer_namespace not in self._spaces.get(machine.name, {}):
+            others = [one.namespace for one in self.machines]
+            self._spaces[machine.name] = kernel.namespace_ids(machine.namespace, others)
+        return self._spaces[machine.name].get(link.peer_namespace, "")
+
+
+def _state(machine: NamespacedDevice) -> kernel.DeviceState | LabError:
+    try:
+        return kernel.device_state(machine.namespace)
+    except LabError as error:
+        return error
+
+
+def _file_number(machine: NamespacedDevice) -> int:
+    try:
+        return (FOLDER / machine.namespace).stat().st_ino
+    except OSError:
+        return 0
+
+
+def absent_ports(
+    machine: NamespacedDevice, links: Iterable[IpLink], time_s: float
+) -> list[Observation]:
+    """Return the ports of a device that none of its interfaces is: renamed, or taken out."""
+    names = {link.name for link in links}
+    return [
+        Observation(time_s, machine.part(name), "port_absent", 1.0)
+        for name in sorted(machine.ports.keys() - names)
+    ]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceInterfaces:
     """The interfaces of one device: state and counters."""
@@ -58,10 +138,13 @@ class DeviceInterfaces:
 
     def read(self, time_s: float, cursor: str) -> Reading:
         """Look at every interface once."""
-        seen: list[Observation] = []
-        for link in kernel.links(self.machine.namespace):
+        links = kernel.device_state(self.machine.namespace).links
+        seen = absent_ports(self.machine, links, time_s)
+        for link in links:
             part = self.machine.part(link.name)
             seen.append(Observation(time_s, part, "link_up", float(link.is_up)))
+            if link.mtu_bytes is not None:
+                seen.append(Observation(time_s, part, "mtu_bytes", float(link.mtu_bytes)))
             seen += [
                 Observation(time_s, part, name, float(count))
                 for name, count in link.counters.items()
@@ -74,12 +157,12 @@ class VirtualCables:
     """The virtual cables between devices, and what each may carry.
 
     Attributes:
-        machines: The devices.
+        kernels: Of the devices.
         built: What the last look saw.
         seen_s: When that was; None when the last look failed.
     """
 
-    machines: tuple[NamespacedDevice, ...]
+    kernels: DeviceKernels
     built: Built | None = None
     seen_s: float | None = None
 
@@ -91,7 +174,8 @@ class VirtualCables:
     def read(self, time_s: float, cursor: str) -> Reading:
         """Look at every cable once."""
         self.seen_s = None
-        self.built = built_of_namespaces(self.machines)
+        self.kernels.look()
+        self.built = built_of_kernels(self.kernels)
         self.seen_s = time_s
         seen = [
             Observation(time_s, f"{one.one.device}[{one.one.port}]", "rate_bps", one.rate_bps)
@@ -125,16 +209,27 @@ class DeviceAddresses:
             LabError: a namespace is gone.
         """
         held = [
-            (machine.name, int(one.address.ip))
+            (machine.name, int(one.ip))
             for machine in self.machines
-            for one in kernel.addresses(machine.namespace)
+            for one in kernel.device_state(machine.namespace).addresses
         ]
         seen = list(shared_addresses(self.owners, held, time_s))
         return whole(self.source, time_s, seen, cursor=cursor)
 
 
 def built_of_namespaces(machines: Iterable[NamespacedDevice]) -> Built:
-    """Return the virtual cables between devices, as their kernels tell them.
+    """Return the virtual cables between devices, as their kernels tell them now.
+
+    Raises:
+        LabError: a namespace is gone.
+    """
+    kernels = DeviceKernels(machines=tuple(machines))
+    kernels.look()
+    return built_of_kernels(kernels)
+
+
+def built_of_kernels(kernels: DeviceKernels) -> Built:
+    """Return the virtual cables between devices, as their kernels told them last.
 
     A cable whose either end is down is not there: the other end would not answer. Its rate
     is that of the slower shaper.
@@ -142,17 +237,15 @@ def built_of_namespaces(machines: Iterable[NamespacedDevice]) -> Built:
     Raises:
         LabError: a namespace is gone.
     """
-    machines = tuple(machines)
-    links = {m.namespace: kernel.links(m.namespace) for m in machines}
+    machines = kernels.machines
     by_number = {
-        (m.namespace, link.number): (m, link) for m in machines for link in links[m.namespace]
+        (m.namespace, link.number): (m, link) for m in machines for link in kernels.state(m).links
     }
     cables = []
     for machine in machines:
-        names = kernel.namespace_ids(machine.namespace)
-        rates_bps = kernel.shapers_bps(machine.namespace)
-        for link in links[machine.namespace]:
-            other = by_number.get((_peer_space(link, names, machine), link.peer or -1))
+        rates_bps = _shapers_bps(machine)
+        for link in kernels.state(machine).links:
+            other = by_number.get((kernels.peer_space(machine, link), link.peer or -1))
             if other is None or not (link.is_up and other[1].is_up):
                 continue
             jacks = [_jack(*end) for end in ((machine, link), other)]
@@ -163,10 +256,10 @@ def built_of_namespaces(machines: Iterable[NamespacedDevice]) -> Built:
     return Built(cables=tuple(cables), devices=frozenset(machine.name for machine in machines))
 
 
-def _peer_space(link: IpLink, names: Mapping[int, str], machine: NamespacedDevice) -> str:
-    if link.peer_namespace is None:
-        return machine.namespace
-    return names.get(link.peer_namespace, "")
+def _shapers_bps(machine: NamespacedDevice) -> dict[str, float]:
+    """Return what each shaped interface of a device may send."""
+    queues = kernel.queue_counts(machine.namespace)
+    return {name: one.rate_bps for name, one in queues.items() if one.rate_bps is not None}
 
 
 def _jack(machine: NamespacedDevice, link: IpLink) -> Jack | None:

@@ -139,7 +139,7 @@ def _darken(place: LabFolder, site: _Site, cable: Cable) -> None:
     """
     client = client_of(place, site.by_device[cable.upper.device])
     guid = ibsim_topology.port_guid_of(site.plant, cable.upper.device)
-    client.run("ibportstate", "-G", f"0x{guid:016x}", str(cable.upper.number), "disable")
+    ibdiags.set_port(client, guid, cable.upper.number, "disable")
     if _port_state(site, cable.upper) != ("Active", "Disabled"):
         message = f"{site.plant.port_name(cable.upper)} cannot be reached, so that it is not dark"
         raise LabError(message)

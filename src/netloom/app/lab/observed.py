@@ -4,31 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netloom.spec.observed import Observed, ObservedFlow
+from netloom.spec.observed import Observed, ObservedFlow, ObservedLink
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from netloom.app.lab.probes import Probed
+    from netloom.app.lab.probes import Probed, ProbeRound
+    from netloom.app.lab.queues import PortUse
     from netloom.ops.plant import Cable, Plant, Port
 
 __all__ = ["observed_of"]
 
 
-def observed_of(plant: Plant, probed: Iterable[Probed], gpu_of: dict[str, str]) -> Observed:
+def observed_of(plant: Plant, seen: ProbeRound, gpu_of: dict[str, str]) -> Observed:
     """Return probes as observations by name, for locating.
 
     Args:
         plant: Of the lab.
-        probed: What became of them; those whose way is unknown tell where it ends.
+        seen: What became of them; those whose way is unknown tell where it ends.
         gpu_of: The GPU beside each NIC port, both by name.
     """
     flows = tuple(
         _observed_flow(plant, one, gpu_of)
-        for one in probed
+        for one in seen.probed
         if {plant.devices[end].name for end in (one.flow.source, one.flow.target)} <= gpu_of.keys()
     )
-    return Observed(flows=flows)
+    return Observed(flows=flows, links=tuple(_observed_link(plant, one) for one in seen.loads))
+
+
+def _observed_link(plant: Plant, one: PortUse) -> ObservedLink:
+    told = ObservedLink(
+        link=_link_name(plant, (one.cable, one.sender)),
+        utilisation=one.utilisation,
+        dropped_share=one.dropped_share,
+        dropped_small_share=one.dropped_small_share,
+        dropped_large_share=one.dropped_large_share,
+    )
+    return told.model_copy(update={"queue_s": one.queue_s})  # in files it has a unit
 
 
 def _observed_flow(plant: Plant, one: Probed, gpu_of: dict[str, str]) -> ObservedFlow:

@@ -1,38 +1,50 @@
 """Probes between the hosts of a RoCE lab: small and full datagrams of known five-tuples.
 
 One process opens sockets in the namespaces of all hosts; so sender and receiver share a clock
-and nothing must be started inside. Which way a five-tuple takes is asked of every kernel on it
-(``ip route get`` with ports hashes as forwarding does).
+and nothing must be started inside. Which way a five-tuple takes is asked of every kernel on it.
 """
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
-import json
 import os
 import select
 import socket
 import struct
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
+from netloom.app.lab.queues import QueueCensus
 from netloom.drivers import netns
-from netloom.drivers.programs import run
+from netloom.drivers.kernel import ways_out
 from netloom.errors import LabError
+from netloom.formats.linux.rtnetlink import UdpFlow
 from netloom.ops.lab import namespace_of
 from netloom.ops.underlay import interface_name, underlay_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from ipaddress import IPv4Address
 
+    from netloom.app.lab.queues import PortUse
     from netloom.app.lab.store import LabFolder
     from netloom.ops.plant import Cable, Plant, Port
 
-__all__ = ["Flow", "Probed", "flows_of", "inside", "paths_of", "probe", "rounds_of"]
+__all__ = [
+    "Flow",
+    "ProbeRound",
+    "Probed",
+    "flows_of",
+    "paths_of",
+    "probe",
+    "probe_round",
+    "rounds_of",
+]
 
 PORT: Final = 4791  # RoCEv2 (InfiniBand Architecture Specification, annex A17)
 FIRST_SOURCE_PORT: Final = 0xC000
@@ -49,13 +61,14 @@ SMALL_BYTES: Final = 64
 LARGE_BYTES: Final = 4096  # the largest payload of RoCEv2
 LOCK: Final = "probes.lock"
 MAX_HOPS: Final = 16
-MARKER: Final = "127.0.0.1"  # every kernel has a route to it
-WORKERS: Final = 4  # kernels that are asked at the same time
-CLONE_NEWNET: Final = 0x4000_0000  # Linux sched.h
 _HEAD: Final = struct.Struct("!IIQ")
 SO_TIMESTAMPNS: Final = 35  # Linux socket.h: the kernel says when a datagram came in
 _STAMP: Final = struct.Struct("@qq")
 IP_RECVTOS: Final = 13  # Linux in.h: the kernel says with which service a datagram came in
+# Linux in.h: never in pieces, whatever a path was once told to carry. RDMA is not, and pieces have
+# no ports, so that they would go another way than was asked for.
+IP_MTU_DISCOVER: Final = 10
+IP_PMTUDISC_PROBE: Final = 3
 # As RDMA is sent (docs/operate/deploy.md): code point 26, ECN-capable (RFC 3168: ECT(0)).
 SERVICE: Final = 26 << 2 | 0b10
 ECN_BITS: Final = 0b11
@@ -105,6 +118,19 @@ class Probed:
     dscp_changed: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeRound:
+    """What became of some flows, and what the ports did meanwhile.
+
+    Attributes:
+        probed: Of each flow, in their order.
+        loads: Of each port that tells its queue.
+    """
+
+    probed: tuple[Probed, ...]
+    loads: tuple[PortUse, ...] = ()
+
+
 def flows_of(plant: Plant) -> tuple[Flow, ...]:
     """Return probes from every host to others all over the network, of both sizes."""
     hosts = [number for number, device in enumerate(plant.devices) if device.role == "host"]
@@ -133,7 +159,12 @@ def rounds_of(num_flows: int) -> int:
 
 
 def probe(place: LabFolder, plant: Plant, flows: Sequence[Flow]) -> tuple[Probed, ...]:
-    """Send the probes and return what became of each, in their order.
+    """Send the probes and return what became of each, in their order; see :func:`probe_round`."""
+    return probe_round(place, plant, flows).probed
+
+
+def probe_round(place: LabFolder, plant: Plant, flows: Sequence[Flow]) -> ProbeRound:
+    """Send the probes and return what became of them, and how full the lab's queues were.
 
     Raises:
         LabError: we are not root, or a namespace is gone.
@@ -141,10 +172,14 @@ def probe(place: LabFolder, plant: Plant, flows: Sequence[Flow]) -> tuple[Probed
     netns.check_root()
     rounds = rounds_of(len(flows))
     paths = paths_of(place, plant, flows)
+    census = QueueCensus.of(place, plant)
     with _alone(place), ExitStack() as stack:
         bench = _Bench.open(place, plant, flows, stack)
-        arrived = bench.run(flows, rounds)
-    return tuple(
+        before = census.read()
+        arrived = bench.send(flows, rounds)
+        sent = census.read()
+        bench.wait_for(arrived, rounds * len(flows))
+    probed = tuple(
         Probed(
             flow=flow,
             links=paths[number],
@@ -157,6 +192,10 @@ def probe(place: LabFolder, plant: Plant, flows: Sequence[Flow]) -> tuple[Probed
         )
         for number, flow in enumerate(flows)
     )
+    flows_at = Counter(link for path in paths for link in path)
+    crossed = {link: rounds * count for link, count in flows_at.items()}
+    loads = census.uses((before, sent, census.read()), crossed)
+    return ProbeRound(probed=probed, loads=tuple(loads))
 
 
 @contextmanager
@@ -196,18 +235,23 @@ class _Bench:
             wanted.setdefault(flow.target, set())
         senders, receivers = {}, []
         for host, ports in wanted.items():
-            with inside(namespace_of(place.mark, plant.devices[host].name)):
+            with netns.inside(namespace_of(place.mark, plant.devices[host].name)):
                 receivers.append(stack.enter_context(_udp(PORT)))
                 for port in sorted(ports):
                     senders[host, port] = stack.enter_context(_udp(port))
         return cls(addresses=addresses, senders=senders, receivers=receivers)
 
-    def run(self, flows: Sequence[Flow], rounds: int) -> _Arrived:
-        """Return what became of the datagrams of each flow."""
+    def send(self, flows: Sequence[Flow], rounds: int) -> _Arrived:
+        """Send the datagrams of each flow and return what has arrived so far.
+
+        Each round has another order: a queue that a round fills throws away its last, which would
+        be those of one host each time.
+        """
         arrived = _Arrived.of(len(flows), rounds)
         for turn in range(rounds):
             due_s = time.monotonic() + PACE_S
-            for number, flow in enumerate(flows):
+            for number in np.random.default_rng(turn).permutation(len(flows)).tolist():
+                flow = flows[number]
                 size = LARGE_BYTES if flow.is_large else SMALL_BYTES
                 now_ns = time.clock_gettime_ns(time.CLOCK_REALTIME)  # as the kernel's stamps
                 data = _HEAD.pack(number, turn, now_ns).ljust(size, b"\0")
@@ -217,9 +261,12 @@ class _Bench:
                 except OSError:
                     continue  # no carrier, or no room: lost
             self._receive(arrived, until_s=due_s)
-        patience_s = min(MAX_PATIENCE_S, max(PATIENCE_S, SLOWER * arrived.slowest_s))
-        self._receive(arrived, until_s=time.monotonic() + patience_s, enough=rounds * len(flows))
         return arrived
+
+    def wait_for(self, arrived: _Arrived, count: int) -> None:
+        """Take in the rest of *count* datagrams, as long as one may still be on its way."""
+        patience_s = min(MAX_PATIENCE_S, max(PATIENCE_S, SLOWER * arrived.slowest_s))
+        self._receive(arrived, until_s=time.monotonic() + patience_s, enough=count)
 
     def _receive(self, arrived: _Arrived, *, until_s: float, enough: int | None = None) -> None:
         while enough is None or arrived.count < enough:
@@ -304,6 +351,7 @@ def _udp(port: int) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
     made.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, SERVICE)
     made.setsockopt(socket.IPPROTO_IP, IP_RECVTOS, 1)
+    made.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE)
     try:
         made.bind(("0.0.0.0", port))  # noqa: S104  (inside a namespace of the lab)
     except OSError as error:
@@ -313,36 +361,6 @@ def _udp(port: int) -> socket.socket:
             remedy="is a job running in it?",
         ) from error
     return made
-
-
-@contextmanager
-def inside(namespace: str) -> Iterator[None]:
-    """Let this thread's new sockets belong to a namespace.
-
-    Raises:
-        LabError: it is gone, or we may not.
-    """
-    libc = ctypes.CDLL(None, use_errno=True)
-    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-    try:
-        there = os.open(netns.FOLDER / namespace, os.O_RDONLY)
-    except OSError as error:
-        os.close(home)
-        raise LabError(
-            what=f"namespace {namespace} is gone", remedy="bring the lab up again"
-        ) from error
-    try:
-        if libc.setns(there, CLONE_NEWNET):
-            raise LabError(
-                what=f"namespace {namespace}: {os.strerror(ctypes.get_errno())}",
-                remedy="run it as root",
-            )
-        yield
-    finally:
-        back = libc.setns(home, CLONE_NEWNET)
-        os.close(there)
-        os.close(home)
-        assert back == 0, "we are lost in another namespace"
 
 
 def paths_of(
@@ -366,12 +384,19 @@ class _Ways:
     plant: Plant
 
     def of(self, flows: Sequence[Flow]) -> list[tuple[tuple[Cable, Port], ...]]:
+        # Small and full datagrams of one five-tuple go one way.
+        alike = [(flow.source, flow.target, flow.source_port) for flow in flows]
+        once = dict(zip(alike, flows, strict=True))
+        ways = dict(zip(once, self._each(tuple(once.values())), strict=True))
+        return [ways[one] for one in alike]
+
+    def _each(self, flows: Sequence[Flow]) -> list[tuple[tuple[Cable, Port], ...]]:
         at = {
             (port.device, interface_name(self.plant, port)): (cable, port)
             for cable in self.plant.cables
             for port in cable.ends
         }
-        addresses = {k.host: str(k.host_address.ip) for k in underlay_of(self.plant).host_links}
+        addresses = {k.host: k.host_address.ip for k in underlay_of(self.plant).host_links}
         paths: list[list[tuple[Cable, Port]]] = []
         for flow in flows:
             own = at.get((flow.source, "eth0"))
@@ -381,30 +406,15 @@ class _Ways:
             waiting = self._waiting(flows, paths, ended)
             if not waiting:
                 break
-            for device, numbers, ways in self._answers(waiting, flows, paths, addresses):
-                for number, way in zip(numbers, ways, strict=True):
+            for device, numbers in waiting.items():
+                some = [(flows[number], paths[number][-1]) for number in numbers]
+                for number, way in zip(numbers, self._ask(device, some, addresses), strict=True):
                     link = at.get((device, way))
                     if link:
                         paths[number].append(link)
                     else:
                         ended.add(number)
         return [tuple(path) for path in paths]
-
-    def _answers(
-        self,
-        waiting: dict[int, list[int]],
-        flows: Sequence[Flow],
-        paths: list[list[tuple[Cable, Port]]],
-        addresses: dict[int, str],
-    ) -> list[tuple[int, list[int], list[str]]]:
-        """Return devices, the flows that stand at each, and where each of those goes next."""
-        with ThreadPoolExecutor(max_workers=WORKERS) as pool:
-            asked = [
-                (device, numbers, pool.submit(self._ask, device, some, addresses))
-                for device, numbers in waiting.items()
-                if (some := [(flows[n], paths[n][-1]) for n in numbers])
-            ]
-            return [(device, numbers, ways.result()) for device, numbers, ways in asked]
 
     def _waiting(
         self, flows: Sequence[Flow], paths: list[list[tuple[Cable, Port]]], ended: set[int]
@@ -419,54 +429,27 @@ class _Ways:
         return found
 
     def _ask(
-        self, device: int, some: list[tuple[Flow, tuple[Cable, Port]]], addresses: dict[int, str]
+        self,
+        device: int,
+        some: list[tuple[Flow, tuple[Cable, Port]]],
+        addresses: dict[int, IPv4Address],
     ) -> list[str]:
         """Return the interface by which each flow leaves a device; empty where none is told."""
         if self.plant.devices[device].role == "host":
             return [""] * len(some)  # astray
-        # A question that is refused prints nothing; one that always has an answer follows each.
-        lines = [
-            f"route get {addresses[flow.target]} from {addresses[flow.source]} "
-            f"iif {interface_name(self.plant, _far(last))} "
-            f"ipproto udp sport {flow.source_port} dport {PORT}\nroute get {MARKER}\n"
+        asked = [
+            UdpFlow(
+                source=addresses[flow.source],
+                target=addresses[flow.target],
+                source_port=flow.source_port,
+                target_port=PORT,
+                interface=interface_name(self.plant, _far(last)),
+            )
             for flow, last in some
         ]
-        space = namespace_of(self.place.mark, self.plant.devices[device].name)
-        argv = ["ip", "-force", "-j", "-n", space, "-batch", "-"]
-        return parse_ways(run(argv, text="".join(lines), lenient=True), len(lines))
+        return ways_out(namespace_of(self.place.mark, self.plant.devices[device].name), asked)
 
 
 def _far(link: tuple[Cable, Port]) -> Port:
     cable, sender = link
     return cable.upper if sender == cable.lower else cable.lower
-
-
-def parse_ways(text: str, count: int) -> list[str]:
-    """Return the interfaces that a batch of ``ip -j route get`` printed, one for each question.
-
-    Each question is followed by one for :data:`MARKER`. A question without an answer of its own
-    was refused, or is not understood: its interface is empty, those of others are not.
-    """
-    decoder, place, ways, own = json.JSONDecoder(), 0, list[str](), ""
-    while len(ways) < count and (place := _next(text, place)) >= 0:
-        try:
-            rows, place = decoder.raw_decode(text, place)
-        except (ValueError, RecursionError):
-            break
-        row = _row(rows)
-        if row.get("dst") == MARKER:
-            ways.append(own)
-            own = ""
-        else:
-            own = str(row.get("dev", ""))
-    return [*ways, *[""] * (count - len(ways))]
-
-
-def _next(text: str, place: int) -> int:
-    return text.find("[", place)
-
-
-def _row(rows: Any) -> dict[str, Any]:
-    if isinstance(rows, list) and rows and isinstance(rows[0], dict):
-        return rows[0]
-    return {}

@@ -74,4 +74,4 @@ def _ill(twin: LiveTwin) -> list[tuple[str, str]]:
 def _one_of_each_tier(twin: LiveTwin) -> list[tuple[str, str]]:
     blocks = twin.cells.layout.blocks
     first = {block.tier: block.rows[0] for block in reversed(blocks) if block.tier != "host"}
-    return [(part, f"one {tier} as any other") for tier, part in list(first.items())[:MAX_TIERS]]
+    return [(part, f"healthy; as any {tier}") for tier, part in list(first.items())[:MAX_TIERS]]

@@ -37,7 +37,9 @@ class CableState(IntEnum):
 
 # The worst of many is shown: a mean would hide one among thousands.
 SEVERITY: Final = np.array([0, 1, 3, 4, 5, 2], dtype=np.uint8)
-DOWN_KINDS: Final = frozenset({Trouble.MISSING, Trouble.SILENT, FaultKind.BLACK_HOLE})
+DOWN_KINDS: Final = frozenset(
+    {Trouble.MISSING, Trouble.NO_PORT, Trouble.SILENT, FaultKind.BLACK_HOLE}
+)
 SLOW_KINDS: Final = frozenset({FaultKind.SLOW, FaultKind.DELAY, Trouble.WRONG_SPEED})
 
 

@@ -38,6 +38,8 @@ FULL: Final = {
     "remote_physical_errors": 0xFFFF,
     "relay_errors": 0xFFFF,
     "send_discards": 0xFFFF,
+    "integrity_errors": 0xF,
+    "buffer_overruns": 0xF,
 }
 # A port that has a neighbour and waits for a subnet manager: InfiniBand Architecture
 # Specification, volume 1, PortInfo.PortState.

@@ -14,14 +14,19 @@ from netloom.ops.locate.faults import Trouble
 from netloom.ops.locate.locate import locate_added, locate_window
 from netloom.ops.locate.looks.next_probes import leads_of
 from netloom.ops.locate.looks.sequential import AddedFlows, probes_per_link, smallest_loss
-from netloom.ops.locate.looks.settling import settled_flows, settling_cables
+from netloom.ops.locate.looks.settling import (
+    settled_flows,
+    settling_cables,
+    unconfirmed,
+    without_endings,
+)
 from netloom.ops.locate.read import observations_of
 from netloom.ops.locate.telemetry import read_window
 from netloom.ops.observe.cases import Case, CaseChange, follow_cases, open_cases, write_cases
 from netloom.spec.observed import Observed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from netloom.drivers.clock import Clock
     from netloom.ops.locate.congested.report import Congestion
@@ -41,6 +46,8 @@ WITHIN_S: Final = 60.0  # for which the smallest loss that is found is told
 NODE: Final = "node"
 SHARE: Final = 0.1  # of the time that locating may take
 MAX_KEPT: Final = 60  # looks whose flows wait for the next time
+# A cable that flaps is down at one look and up at the next.
+WORSE: Final = {Trouble.FLAPPING.value: Trouble.MISSING.value}
 
 
 @runtime_checkable
@@ -106,6 +113,7 @@ class Locator:
     records: CaseRecords | None = None
     _due_s: float = 0.0
     _is_unreachable: bool = False
+    _doubted: frozenset[tuple[PartId, str]] = frozenset()
 
     def __call__(self, now_s: float, failing: Sequence[str] = ()) -> None:
         """Locate, unless that would take too much of the time.
@@ -146,17 +154,39 @@ class Locator:
         drained = drained_cables(windows, now_s, self._parts_of)
         why = covered(windows, now_s, self._parts_of)
         found = [self._case(one, now_s, why) for one in self._findings(now_s, drained)]
+        found = self._confirmed(before, found)
+        may_close = not self.vital & set(failing)
         change = follow_cases(
             before,
-            found,
+            without_endings(before, found, self._cables) if may_close else found,
             now_s,
-            may_close=not self.vital & set(failing),
+            may_close=may_close,
             explained=self._cables_of_silent(found),
+            worse=WORSE,
         )
         if change.cases or change.closed:
             change = write_cases(records.tables, change, now_s=now_s)
         self.cases = change.cases  # remembered only once it is on disk
         self._tell(change)
+
+    def _confirmed(self, before: Sequence[Case], found: Sequence[Case]) -> list[Case]:
+        """Return what was found, less what another look must confirm."""
+        self._doubted = unconfirmed(before, found, self._doubted, self._most_lost)
+        return [case for case in found if case.key not in self._doubted]
+
+    def _most_lost(self, case: Case) -> int:
+        """Return the most packets that a flow of the last look lost across the part of a case."""
+        links = self._links_of([case.part])
+        seen = [c.observed for c in self.collectors if isinstance(c, Prober) and c.observed]
+        return max(
+            (
+                flow.lost
+                for one in seen
+                for flow in one.flows
+                if flow.lost and not links.isdisjoint(flow.path or ())
+            ),
+            default=0,
+        )
 
     def _tell_unreachable(self, error: str) -> None:
         """Say once that cases cannot be written, and once that they can again."""
@@ -174,7 +204,7 @@ class Locator:
         self._add(heard)
         try:
             now = locate_window(self.network, heard, _joined(parts), self.technology, planned)
-            self._explained = self._links_of(now.findings)
+            self._explained = self._links_of([one.part for one in now.findings])
             more = self._added_up(heard, now.findings)
         except SpecError as error:  # flows that name what is not in the network
             self.log("flows-refused", error=str(error))
@@ -195,7 +225,8 @@ class Locator:
         return tuple(
             replace(one, evidence=(*one.evidence, "too little for one look: many added up"))
             for one in fresh
-            if not self.added.settle(self._links_of([one]), one.magnitude)
+            if not self.added.is_burst(self._links_of([one.part]))
+            and not self.added.settle(self._links_of([one.part]), one.magnitude)
         )
 
     def _add(self, heard: TelemetryWindow) -> None:
@@ -249,11 +280,11 @@ class Locator:
         """Return the cables of a device, or the cable itself."""
         return frozenset(PartId.cable(cable.number) for cable in self._cables_at(part))
 
-    def _links_of(self, found: Sequence[Finding]) -> frozenset[str]:
-        """Return both ways of all cables of what was found, as paths name them."""
+    def _links_of(self, parts: Iterable[PartId]) -> frozenset[str]:
+        """Return both ways of all cables of some parts, as paths name them."""
         names: set[str] = set()
-        for one in found:
-            for cable in self._cables_at(one.part):
+        for part in parts:
+            for cable in self._cables_at(part):
                 lower, upper = self.network.devices_of(cable)
                 for way in (f"{lower}->{upper}", f"{upper}->{lower}"):
                     names |= {way, f"{way}#{cable.number}"}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from netloom.app.lab.observed import observed_of
-from netloom.app.lab.probes import ROUNDS, flows_of, paths_of, probe
+from netloom.app.lab.probes import ROUNDS, flows_of, paths_of, probe_round
 from netloom.errors import LabError, SpecError
 from netloom.fabric.graph import VertexKind
 from netloom.fabric.names import vertex_name
@@ -67,9 +67,9 @@ class LabProbes:
             LabError: a namespace is gone, or we are not root.
         """
         self.observed = None
-        probed = probe(self.place, self.plant, (*flows_of(self.plant), *self.aimed))
-        self.observed = observed_of(self.plant, probed, _gpus(self.fabric))
-        seen = [*self._losses(probed, time_s), *self._latencies(probed, time_s)]
+        made = probe_round(self.place, self.plant, (*flows_of(self.plant), *self.aimed))
+        self.observed = observed_of(self.plant, made, _gpus(self.fabric))
+        seen = [*self._losses(made.probed, time_s), *self._latencies(made.probed, time_s)]
         return whole(self.source, time_s, seen, cursor=cursor)
 
     def aim(self, leads: Mapping[int, Lead]) -> None:

@@ -11,7 +11,13 @@ from netloom.app.lab.ethernet import (
 )
 from netloom.app.lab.infiniband import subnets_of
 from netloom.app.lab.infiniband_faults import client_of
-from netloom.app.lab.routers import addresses_of, named_devices, routers_of
+from netloom.app.lab.routers import (
+    addresses_of,
+    daemons_of,
+    kernels_of,
+    named_devices,
+    routers_of,
+)
 from netloom.app.watch.cabling import Cabled, CablingAudit
 from netloom.app.watch.infiniband import (
     ManagerLog,
@@ -126,10 +132,11 @@ def _ethernet(place: LabFolder, plant: Plant) -> list[Collector]:
     What breaks during a look then shows its cause too: a loss whose cable was read before it was
     pulled would be put to a switch.
     """
-    machines, routers = named_devices(place, plant), routers_of(place, plant)
-    cables = VirtualCables(machines=tuple(machines))
-    interfaces = [DeviceInterfaces(machine=machine) for machine in machines]
-    return [*routers, addresses_of(place, plant), *interfaces, cables]
+    interfaces = [DeviceInterfaces(machine=one) for one in named_devices(place, plant)]
+    addresses = addresses_of(place, plant)
+    cables = VirtualCables(kernels=kernels_of(place, plant))
+    routers, daemons = routers_of(place, plant), daemons_of(place, plant)
+    return [*routers, daemons, addresses, *interfaces, cables]
 
 
 def collectors_here(

@@ -27,6 +27,7 @@ class Session:
         status: ``up``, ``down``, ``init`` or ``shutdown``.
         diagnostic: Why it went down last; ``ok`` when it did not.
         detection_s: How long it takes to notice a silent neighbour.
+        own_detection_s: How long its neighbour takes by what this end is set to.
     """
 
     interface: str
@@ -34,6 +35,7 @@ class Session:
     status: str
     diagnostic: str
     detection_s: float
+    own_detection_s: float = 0.0
 
     @property
     def is_up(self) -> bool:
@@ -69,6 +71,7 @@ def _session(row: dict[str, Any]) -> Session:
     interval_ms = max(
         float(row.get("receive-interval", 0)), float(row.get("remote-transmit-interval", 0))
     )
+    own_ms = max(float(row.get(f"{verb}-interval", 0)) for verb in ("receive", "transmit"))
     multiplier = float(row.get("remote-detect-multiplier", row.get("detect-multiplier", 0)))
     return Session(
         interface=str(row.get("interface", ""))[:32],
@@ -76,4 +79,5 @@ def _session(row: dict[str, Any]) -> Session:
         status=str(row["status"])[:20],
         diagnostic=str(row.get("diagnostic", ""))[:80],
         detection_s=interval_ms * multiplier / 1000,
+        own_detection_s=own_ms * float(row.get("detect-multiplier", 0)) / 1000,
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from netloom.errors import SpecError
 from netloom.ops.deploy.device import Bfd, BgpNeighbour, DeviceConfig
-from netloom.ops.deploy.structure import sections
+from netloom.ops.deploy.structure import reading, sections, unknown_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,15 +62,9 @@ def read_device(text: str, where: str) -> DeviceConfig:
         SpecError: a number in it is none.
     """
     found = _FrrLines()
-    try:
-        for path in sections(text):
-            if not _read(found, path):
-                found.unknown.append(" > ".join(path)[:200])
+    with reading(where, "a frr.conf"):
+        found.unknown = unknown_to(partial(_read, found), sections(text))
         return _device(found, where)
-    except (ValueError, IndexError, OverflowError, SpecError) as error:
-        raise SpecError(
-            what=f"{where}: is not a frr.conf ({error})", remedy="correct it"
-        ) from error
 
 
 def _device(found: _FrrLines, where: str) -> DeviceConfig:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from netloom.errors import SpecError
 from netloom.formats.nvue.tree import paths
 from netloom.ops.deploy.device import Bfd, BgpNeighbour, DeviceConfig, PortConfig
 from netloom.ops.deploy.ports import Marks
+from netloom.ops.deploy.structure import reading, unknown_to
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,15 +83,9 @@ def read_device(text: str, where: str) -> DeviceConfig:
         SpecError: it is neither, or a number in it is none.
     """
     found = _NvueSettings()
-    try:
-        for path in paths(text):
-            if not _read(found, path):
-                found.unknown.append(" ".join(path)[:200])
+    with reading(where, "NVUE's configuration"):
+        found.unknown = unknown_to(partial(_read, found), paths(text), between=" ")
         return _device(found, where)
-    except (ValueError, IndexError, OverflowError, SpecError) as error:
-        raise SpecError(
-            what=f"{where}: is not NVUE's configuration ({error})", remedy="correct it"
-        ) from error
 
 
 def _device(found: _NvueSettings, where: str) -> DeviceConfig:

@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from netloom.errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["Setting", "differences", "leaves", "sections"]
+__all__ = ["Setting", "differences", "leaves", "reading", "sections", "unknown_to"]
 
 Setting = tuple[str, ...]
 
 MAX_DEPTH: Final = 40
+_MAX_SHOWN: Final = 200  # characters of a setting
 _CLOSING: Final = frozenset({"!", "exit", "end", "exit-address-family", "exit-vrf", "next"})
+
+
+@contextmanager
+def reading(where: str, form: str) -> Iterator[None]:
+    """Refuse a configuration of a *form* that does not hold what it must.
+
+    Raises:
+        SpecError: a number in it is none.
+    """
+    try:
+        yield
+    except (ValueError, IndexError, OverflowError, SpecError) as error:
+        raise SpecError(what=f"{where}: is not {form} ({error})", remedy="correct it") from error
+
+
+def unknown_to(
+    read: Callable[[Setting], bool], settings: Iterable[Setting], *, between: str = " > "
+) -> list[str]:
+    """Return the settings that *read* does not know; it takes what the others say."""
+    return [between.join(path)[:_MAX_SHOWN] for path in settings if not read(path)]
 
 
 def sections(text: str) -> list[Setting]:

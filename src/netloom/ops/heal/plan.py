@@ -187,7 +187,8 @@ def plan_by(trial: PlanTrial, finding: Finding, wanted: Sequence[Act]) -> HealPl
 
 def _acts(fabric: Fabric, finding: Finding) -> Iterable[Act]:
     part = finding.part.whole
-    if finding.kind in SICK:
+    is_small = finding.kind == Trouble.WRONG_MTU and part.kind in {CABLE, "nic"}
+    if finding.kind in SICK or is_small:
         yield from _sick(fabric, part)
     elif finding.kind in (Trouble.MISSING, Trouble.SILENT):
         yield from _down(fabric, part)

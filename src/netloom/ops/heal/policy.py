@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -118,10 +119,13 @@ def certainty(finding: Finding) -> float:
 
 
 def _limits(plan: HealPlan, policy: HealPolicy) -> Iterator[str]:
-    if plan.effect.slowdown > policy.most_slowdown:
+    slowdown = plan.effect.slowdown
+    if slowdown > policy.most_slowdown and not plan.is_for_people:  # a ticket costs no one time
         what = "trial flows" if plan.effect.step_before_s is None else "a step of the job"
         yield (
-            f"{what} would take {plan.effect.slowdown:.1%} longer than now, more than "
+            f"{what} would not end"
+            if math.isinf(slowdown)
+            else f"{what} would take {slowdown:.1%} longer than now, more than "
             f"{policy.most_slowdown:.1%}"
         )
     if plan.effect.num_nodes > policy.most_nodes:

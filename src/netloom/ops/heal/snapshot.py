@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from netloom.fabric.part_id import PartId
+    from netloom.ops.locate.congested.report import Congestion
     from netloom.ops.locate.findings import Finding
 
 __all__ = ["Dispute", "Snapshot"]
@@ -41,6 +42,7 @@ class Snapshot:
         lids: InfiniBand addresses of the devices that answered, by name.
         cordoned: Machines that take no jobs, by a person or by netloom, as the scheduler has them.
         num_nodes: Machines that there are; 0 where no scheduler was asked.
+        congestion: Links that queue, and by whose traffic; nothing is broken there.
         unconfirmed: Parts and kinds of the findings that a watch has and this look has not.
     """
 
@@ -53,4 +55,5 @@ class Snapshot:
     lids: Mapping[str, int] = field(default_factory=dict)
     cordoned: tuple[PartId, ...] = ()
     num_nodes: int = 0
+    congestion: tuple[Congestion, ...] = ()
     unconfirmed: frozenset[tuple[PartId, str]] = frozenset()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from netloom.ops.locate.network import DesignedNetwork
     from netloom.ops.locate.telemetry import TelemetryWindow
 
-__all__ = ["lost_paths", "managers", "sessions_down", "without_session"]
+__all__ = ["lost_paths", "managers", "sessions_down", "silent_daemons", "without_session"]
 
 
 def sessions_down(
@@ -105,11 +105,18 @@ def _session_reports(
 ) -> dict[int, list[Report]]:
     """Return what each end says of its session, by cable."""
     says: dict[int, list[Report]] = defaultdict(list)
+    mute = _half_silent(heard)
+    off = {  # one end has no BFD: that of the other is down for it
+        network.at[part].number
+        for part, track in heard.of("bfd_missing").items()
+        if track.last and part in network.at
+    }
     for part in heard.of(metric):
         cable = network.at.get(part)
         if cable is not None and cable.number not in apart:
             said = heard.said(metric, part, lambda value: value == 0)
-            is_early = cable.number in settling
+            is_early = cable.number in settling or (metric == "bfd_up" and cable.number in off)
+            is_early |= not mute.isdisjoint(network.devices_of(cable))
             says[cable.number] += [one for one in said if not (one.is_so and is_early)]
     return says
 
@@ -126,7 +133,7 @@ def _shut(network: DesignedNetwork, heard: TelemetryWindow) -> dict[int, list[st
 def _session_text(says: Sequence[Report], shut: Sequence[str]) -> str:
     num_down = sum(one.is_so for one in says)
     text = f"{num_down} of {len(says)} ends have no BGP session over it although it is up"
-    return f"{text}; shut by configuration at {' and '.join(shut)}" if shut else text
+    return f"{text}; closed by configuration at {' and '.join(shut)}" if shut else text
 
 
 def _no_session_at_all(
@@ -157,6 +164,37 @@ def silent_routers(
         if all(spoken[other] - bad for other in near - {name}):
             found.append((name, numbers))
     return found
+
+
+def _half_silent(heard: TelemetryWindow) -> set[str]:
+    """Return the switches whose bgpd answers and another daemon does not: it takes sessions down.
+
+    Where bgpd is silent too its neighbours say so.
+    """
+    silent = {one for one, track in heard.of("daemon_silent").items() if track.last}
+    names = {one.partition(" ")[0] for one in silent}
+    return {name for name in names if f"{name} bgpd" not in silent}
+
+
+def silent_daemons(network: DesignedNetwork, heard: TelemetryWindow) -> Iterator[Finding]:
+    """Give the switches of which a routing daemon does not answer; one look does not do."""
+    told: dict[str, list[tuple[str, Report]]] = defaultdict(list)
+    for one, track in sorted(heard.of("daemon_silent").items()):
+        name, _, daemon = one.partition(" ")
+        if track.last:
+            told[name] += [(daemon, said) for said in heard.said("daemon_silent", one, bool)]
+    for name, some in told.items():
+        part = network.part_called(name)
+        if part is None:
+            continue
+        text = "; ".join(
+            f"{daemon} does not answer at {looks(said.num_looks)}, those of other switches do"
+            for daemon, said in some
+        )
+        sure = max(believed(TRUST[Trouble.DAEMON_SILENT], [said]) for _, said in some)
+        yield network.finding(
+            part, Trouble.DAEMON_SILENT, text, confidence=sure, magnitude=float(len(some))
+        )
 
 
 def managers(network: DesignedNetwork, heard: TelemetryWindow) -> Iterator[Finding]:

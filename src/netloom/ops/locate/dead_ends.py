@@ -25,35 +25,48 @@ if TYPE_CHECKING:
 
 __all__ = ["dead_ends", "with_dead_ends"]
 
+STOPPED = 0.9  # of the packets: a device without a way on for a flow loses all of them
 # What is said of a device already and makes flows end there.
 CAUSES = frozenset(
     {
-        *(Trouble.REFUSED, Trouble.FOREIGN, Trouble.MISSING_ROUTES, Trouble.SILENT),
+        *(
+            Trouble.REFUSED,
+            Trouble.FOREIGN,
+            Trouble.MISSING_ROUTES,
+            Trouble.SILENT,
+            Trouble.ROUTE_POLICY,
+        ),
         FaultKind.LOST_PATHS,
     }
 )
 
 
 def dead_ends(
-    network: DesignedNetwork, observed: Observed, gone: Collection[int] = ()
+    network: DesignedNetwork,
+    observed: Observed,
+    gone: Collection[int] = (),
+    silent: Collection[str] = (),
 ) -> Iterator[Finding]:
     """Give the devices at which flows end that lose packets, unless no way on is left.
 
-    Of flows that go in a circle it is the device that sends them astray.
+    Of flows that go in a circle, or off their way, it is the device that sends them astray; but
+    not of those that end at one which is known to be dead, until its neighbours have noticed.
 
     Args:
         network: As designed.
         observed: Flows and probes.
         gone: Cables that carry nothing, for reasons that are known.
+        silent: Devices that were found dead, by name.
 
     Raises:
         SpecError: a flow names what is not there.
     """
-    lossy = [flow for flow in observed.flows if flow.ends_at is not None and flow.lost]
+    lossy = [flow for flow in observed.flows if flow.ends_at is not None and _is_stopped(flow)]
     ways = expected_ways(network.plant, network.underlay, gone) if lossy else {}
     ending: dict[str, list[ObservedFlow]] = defaultdict(list)
     for flow in lossy:
-        ending[_blamed(network, flow, ways)].append(flow)
+        is_known = flow.ends_at in silent
+        ending[str(flow.ends_at) if is_known else _blamed(network, flow, ways)].append(flow)
     for name, flows in sorted(ending.items()):
         find_vertex(network.fabric, name)
         prefixes = _prefixes(network, name, ways)
@@ -62,13 +75,16 @@ def dead_ends(
             yield _finding(network, name, some, _num_through(observed, name))
 
 
+def _is_stopped(flow: ObservedFlow) -> bool:
+    """Return whether about nothing of a flow arrived; routes that changed meanwhile cost less."""
+    return flow.lost > 0 and flow.lost >= STOPPED * flow.packets
+
+
 def _blamed(
     network: DesignedNetwork, flow: ObservedFlow, ways: dict[int, dict[str, tuple[str, ...]]]
 ) -> str:
-    """Return the device that sends a flow in a circle, or where its way ends."""
+    """Return the device that sends a flow astray, or where its way ends."""
     assert flow.ends_at is not None
-    if not (circle := circle_of(flow)):
-        return flow.ends_at
     prefixes = _networks_of(network, flow.target)
     expected = {
         network.plant.devices[number].name: [
@@ -76,7 +92,7 @@ def _blamed(
         ]
         for number, own in ways.items()
     }
-    return strays_at(network, circle, expected) or flow.ends_at
+    return strays_at(network, circle_of(flow) or flow.path or (), expected) or flow.ends_at
 
 
 def _prefixes(
@@ -124,19 +140,21 @@ def _finding(
         kind=FaultKind.BLACK_HOLE.value,
         magnitude=len(flows) / max(num_through, 1),
         confidence=believed(TRUST[Trouble.REFUSED], said),
-        evidence=(*_says(flows, num_through), f"they lost {lost:,} of {sent:,} packets"),
+        evidence=(*_says(name, flows, num_through), f"they lost {lost:,} of {sent:,} packets"),
         hurts=tuple(sorted(gpus)),
         predicted_gain=1.0,
     )
 
 
-def _says(flows: Sequence[ObservedFlow], num_through: int) -> tuple[str, str]:
+def _says(name: str, flows: Sequence[ObservedFlow], num_through: int) -> tuple[str, str]:
     """Return how flows come to nothing: in a circle, or at a device that has no way on."""
     what = f"{len(flows)} of the {num_through} flows that come to it"
     such = f"such as {flows[0].source} to {flows[0].target}"
     if circle := circle_of(flows[0]):
         around = [link.partition("->")[0] for link in (*circle, circle[0])]
         return f"{what} go in a circle, {such}", f"round and round: {', '.join(around)}"
+    if str(flows[0].ends_at) != name:
+        return f"{what} are sent astray, {such}", f"they end at {flows[0].ends_at}"
     return f"{what} end there, {such}", "it has no way on for them"
 
 

@@ -11,14 +11,14 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from netloom.fabric.part_id import PartId
 from netloom.ops.locate import control, counters, degrading, identity, routes, subnet
-from netloom.ops.locate.drift import divergent_routes
+from netloom.ops.locate.drift import divergent_routes, unwatched, wrong_timers
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import MIN
-from netloom.ops.locate.looks.settling import settling_cables
+from netloom.ops.locate.looks.settling import settling_cables, settling_sessions
 from netloom.ops.locate.network import looks
 from netloom.ops.locate.testimony import TRUST, Report, believed
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from netloom.ops.plant import Cable
 
 __all__ = ["cables_away", "device_findings"]
-
-FLAPS: Final = 2  # times down within a window before a cable is said to flap; once is an event
 
 
 def device_findings(
@@ -52,18 +50,22 @@ def device_findings(
     found = [
         *identity.shared_identities(network, heard),
         *ear.dead_devices(),
-        *ear.missing(),
+        *ear.absent(),
+        *_with_cut_off(network, tuple(ear.missing()), ear.down),
         *ear.miswired(),
         *ear.slow(),
         *ear.flapping(),
         *control.sessions_down(network, heard, ear.down, settling, planned),
+        *control.silent_daemons(network, heard),
         *subnet.lost_managers(network, heard),
         *subnet.unused_cables(network, heard, ear.is_hidden),
         *subnet.dark_cables(network, heard, ear.is_hidden),
         *control.lost_paths(network, heard, settling),
         *routes.foreign_routes(network, heard),
         *divergent_routes(network, heard),
-        *counters.symbol_errors(network, heard, ear.is_away),
+        *unwatched(network, heard, {*ear.down, *planned, *settling}),
+        *wrong_timers(network, heard, {*ear.down, *planned, *settling}),
+        *counters.symbol_errors(network, heard, ear.is_away, lambda c: c.number in moved),
         *counters.damaged(network, heard, ear.is_away),
         # A cable that was down trains to come back.
         *counters.retrained(network, heard, lambda c: ear.is_away(c) or c.number in moved),
@@ -71,11 +73,23 @@ def device_findings(
     ]
     if not any(one.kind == Trouble.MISWIRED for one in found):  # routes follow cables as they lie
         gone = {*ear.down, *planned, *settling, *control.without_session(network, heard)}
+        gone |= settling_sessions(network, heard)  # routes follow them
         found += routes.missing_routes(network, heard, gone, is_settling=bool(settling))
     sure = [one for one in found if one.confidence >= MIN]
+    silent = {one.part for one in sure if one.kind == Trouble.SILENT}  # its daemons with it
+    sure = [one for one in sure if one.kind != Trouble.DAEMON_SILENT or one.part not in silent]
     dark = {one.part.whole for one in sure if one.kind == FaultKind.BLACK_HOLE}
     sure = [one for one in sure if one.kind != FaultKind.LOSS or one.part.whole not in dark]
     return tuple(sorted(sure, key=lambda one: (-one.confidence, str(one.part), one.kind)))
+
+
+def _with_cut_off(
+    network: DesignedNetwork, missing: tuple[Finding, ...], down: Collection[int]
+) -> Iterator[Finding]:
+    """Give cables that are missing with the GPUs that they cut off together."""
+    cut_off = network.cut_off(down) if len(missing) > 1 else {}
+    for one in missing:
+        yield replace(one, hurts=one.hurts or cut_off.get(one.part.index, ()))
 
 
 def cables_away(
@@ -86,7 +100,7 @@ def cables_away(
     They are down, or are drained: no session over them, or no route though some should be.
     """
     ear = ReportAnalysis(network=network, heard=heard)
-    for _ in (*ear.dead_devices(), *ear.missing()):
+    for _ in (*ear.dead_devices(), *ear.absent(), *ear.missing()):
         pass
     gone = {*ear.down, *planned, *control.without_session(network, heard)}
     return frozenset(gone | routes.unused_cables(network, heard, gone))
@@ -197,13 +211,27 @@ class ReportAnalysis:
             if looks_so:
                 yield Report(is_so=is_so, num_looks=min(looks_so))
 
+    def absent(self) -> Iterator[Finding]:
+        """Give the cables of which an end is no interface of its device any more."""
+        for end, track in sorted(self.heard.of("port_absent").items()):
+            cable = self.network.at.get(end)
+            if cable is None or not track.last or self.is_away(cable):
+                continue
+            self.down.add(cable.number)
+            (one,) = self.heard.said("port_absent", end, bool)
+            sure = believed(TRUST[Trouble.NO_PORT], [one])
+            text = f"its device answers and has no interface for {end}, at {looks(one.num_looks)}"
+            text += ": renamed, or taken out"
+            part = self.network.part(cable)
+            yield self.network.finding(part, Trouble.NO_PORT, text, confidence=sure, gain=1.0)
+
     def missing(self) -> Iterator[Finding]:
         """Give the cables that are down, but for those of dead switches."""
         for number, (sure, text) in self.beliefs.items():
             cable = self.network.cables[number]
             if sure < MIN or self.dead & set(self.network.devices_of(cable)):
                 continue
-            if number in self.hidden:
+            if number in self.hidden or number in self.down:
                 continue
             self.down.add(number)
             part = self.network.part(cable)
@@ -240,16 +268,17 @@ class ReportAnalysis:
 
     def flapping(self) -> Iterator[Finding]:
         """Give the cables that went down and came back, several times."""
-        downs: dict[int, list[int]] = defaultdict(list)
-        for number in {cable.number for _, cable in self._moved()}:
-            for end in self.network.ends[number]:
-                if any(end in self.heard.of(metric) for metric in ("link_up", "link_downs")):
-                    downs[number].append(self._num_downs(end))
-        for number, counts in sorted(downs.items()):
-            cable = self.network.cables[number]
-            if number in self.down or max(counts) < FLAPS:
+        for number in sorted({cable.number for _, cable in self._moved()}):
+            cable, ends = self.network.cables[number], self.network.ends[number]
+            told = [
+                (end, other, self._num_downs(end))
+                for end, other in (ends, ends[::-1])
+                if any(end in self.heard.of(metric) for metric in ("link_up", "link_downs"))
+            ]
+            counts = [count for *_, count in told]
+            if number in self.down or max(counts) < counters.FLAPS:
                 continue
-            says = [Report(is_so=count > 0, num_looks=max(count, 1)) for count in counts]
+            says = [counters.down_report(self.heard, *one) for one in told]
             sure = believed(TRUST[Trouble.FLAPPING], says)
             span_s = self.heard.end_s - self.heard.start_s
             text = f"it went down {max(counts)} times in {span_s:.0f} s and came back"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from netloom.fabric.part_id import CABLE, PartId
 from netloom.fabric.wire.lossless_ethernet import MTU_BYTES, ROCE_PRIORITY
-from netloom.ops.locate.faults import Trouble
+from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.network import looks
 from netloom.ops.locate.testimony import TRUST, Report, believed
 
@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     from netloom.ops.locate.telemetry import TelemetryWindow
     from netloom.parts.parts import Technology
 
-__all__ = ["divergent_routes", "drifts", "without_expected"]
+__all__ = [
+    "divergent_routes",
+    "drifts",
+    "unwatched",
+    "with_wrong_sizes",
+    "without_expected",
+    "wrong_timers",
+]
 
 # RDMA's path MTU of 4096 with headers of Ethernet, IPv6, UDP, BTH, RETH and the checksums fits.
 LEAST_MTU_BYTES: Final = 4200
@@ -150,8 +157,11 @@ def _found(
 ) -> Iterator[Finding]:
     if not told:
         return
-    most, count = Counter(told.values()).most_common(1)[0]
-    meant = most if count >= MEANT * len(told) and rule.works(most) else rule.wanted
+    counts = Counter(told.values())
+    most = max(counts, key=lambda value: (counts[value], value == rule.wanted))
+    few = max(1.0, (1 - MEANT) * len(told))  # in a small network one port is more than a tenth
+    is_meant = len(told) - counts[most] <= few and rule.works(most)
+    meant = most if is_meant else rule.wanted
     wrong: dict[float, list[str]] = defaultdict(list)
     for part, value in told.items():
         if value != meant:
@@ -240,6 +250,109 @@ def _shut(
         text = f"{part} is shut by configuration, at {looks(report.num_looks)}"
         sure = believed(TRUST[Trouble.SHUT], [report])
         yield network.finding(network.part(network.at[part]), Trouble.SHUT, text, confidence=sure)
+
+
+def unwatched(
+    network: DesignedNetwork, heard: TelemetryWindow, apart: Collection[int]
+) -> Iterator[Finding]:
+    """Give the cables whose end has no BFD session beside its BGP session, by its own word.
+
+    Several at one device are one finding there.
+
+    Args:
+        network: As designed: with BFD between all switches.
+        heard: What switches said.
+        apart: Cables that are down, drained or came back a moment ago.
+    """
+    by_device: dict[str, list[str]] = defaultdict(list)
+    for part, track in sorted(heard.of("bfd_missing").items()):
+        cable = network.at.get(part)
+        if cable is not None and track.last and cable.number not in apart:
+            by_device[_device(part)].append(part)
+    why = "no BFD session although the design has one"
+    for parts in by_device.values():
+        if len(parts) > 1:
+            yield from _by_cause(network, heard, "bfd_missing", Trouble.NO_BFD, parts, why)
+            continue
+        (part,) = parts
+        (report,) = heard.said("bfd_missing", part, bool)
+        text = f"{part} has {why}, at {looks(report.num_looks)}: BGP's timers alone notice failures"
+        sure = believed(TRUST[Trouble.NO_BFD], [report])
+        yield network.finding(network.part(network.at[part]), Trouble.NO_BFD, text, confidence=sure)
+
+
+# What a device tells of where it is not as designed, and in words.
+_TIMERS: Final = {
+    "bfd_detection_s": "by their settings BFD notices a failure after {:g} s, not as designed",
+    "bgp_hold_s": "BGP waits {:g} s for its neighbour, not as designed",
+}
+
+
+def wrong_timers(
+    network: DesignedNetwork, heard: TelemetryWindow, apart: Collection[int]
+) -> Iterator[Finding]:
+    """Give the switches that are set to notice failures sooner or later than designed.
+
+    Args:
+        network: As designed.
+        heard: What switches said.
+        apart: Cables that are down, drained or came back a moment ago.
+    """
+    for metric, text in _TIMERS.items():
+        by_device: dict[str, list[str]] = defaultdict(list)
+        for part, track in sorted(heard.of(metric).items()):
+            cable = network.at.get(part)
+            if cable is not None and track.last is not None and cable.number not in apart:
+                by_device[_device(part)].append(part)
+        for parts in by_device.values():
+            most_s = max(heard.last(metric, part) or 0.0 for part in parts)
+            why = text.format(most_s)
+            yield from _by_cause(network, heard, metric, Trouble.WRONG_TIMERS, parts, why)
+
+
+def with_wrong_sizes(
+    network: DesignedNetwork, heard: TelemetryWindow, found: Iterable[Finding]
+) -> tuple[Finding, ...]:
+    """Return findings with one for each cable that loses large packets by the MTU of an end.
+
+    A device that has the wrong MTU at that port alone is no second finding.
+    """
+    some = tuple(found)
+    small = {
+        one.part: sizes
+        for one in some
+        if one.kind == FaultKind.LARGE_LOSS and (sizes := _too_small(network, heard, one.part))
+    }
+    ports = {port for sizes in small.values() for port in sizes}
+    told = [one for one in some if not _is_at_one(one, ports)]
+    return tuple(_with_sizes(one, small.get(one.part, {})) for one in told)
+
+
+def _with_sizes(one: Finding, sizes: Mapping[str, float]) -> Finding:
+    if one.kind != FaultKind.LARGE_LOSS or not sizes:
+        return one
+    text = " and ".join(f"{port} has an MTU of {size:.0f}" for port, size in sizes.items())
+    return replace(one, kind=Trouble.WRONG_MTU.value, evidence=(text, *one.evidence))
+
+
+def _too_small(network: DesignedNetwork, heard: TelemetryWindow, part: PartId) -> dict[str, float]:
+    """Return the MTU of both ends of a cable, or of a NIC's, where one is too small for RDMA."""
+    if part.kind == CABLE:
+        cables = [network.cables[part.index]]
+    else:
+        cables = network.by_device.get(str(part.whole), [])
+    if len(cables) != 1:
+        return {}
+    ends = network.ends[cables[0].number]
+    told = {end: size for end in ends if (size := heard.last("mtu_bytes", end)) is not None}
+    is_small = len(told) == len(ends) and min(told.values()) < LEAST_MTU_BYTES
+    return told if is_small else {}
+
+
+def _is_at_one(one: Finding, ports: Collection[str]) -> bool:
+    """Return whether a device has the wrong MTU at one of some ports and nowhere else."""
+    alone = one.kind == Trouble.WRONG_MTU and one.part.kind != CABLE and one.magnitude == 1
+    return alone and any(f"({port})" in one.evidence[0] for port in ports)
 
 
 def divergent_routes(network: DesignedNetwork, heard: TelemetryWindow) -> Iterator[Finding]:

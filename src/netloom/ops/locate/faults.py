@@ -25,16 +25,21 @@ class Trouble(StrEnum):
     """What devices say of themselves, besides what is inferred (:class:`FaultKind`)."""
 
     MISSING = "missing cable"  # designed, and not there or down
+    NO_PORT = "missing port"  # its device has no such interface: renamed, or taken out
     SILENT = "silent device"  # none of its cables is there
     MISWIRED = "miswired"  # in another port than designed
     WRONG_SPEED = "wrong speed"
     SYMBOL_ERRORS = "symbol errors"
     FLAPPING = "flapping"  # down and up again within a window
     NO_MANAGER = "dead subnet manager"
+    DAEMON_SILENT = "silent routing daemon"  # does not answer, on a switch that does
     SESSION_DOWN = "session down"  # BGP, over a cable that is up
+    WRONG_TIMERS = "wrong timers"  # of BGP or BFD: how soon a failure is noticed
+    NO_BFD = "no BFD"  # for a neighbour, over a session that is up
     REFUSED = "blackhole route"  # or unreachable, prohibited: where a host's route should be
     FOREIGN = "foreign route"  # more specific than what routing should have
     MISSING_ROUTES = "missing routes"  # fewer ways than the design has
+    ROUTE_POLICY = "route policy"  # a filter or preference that takes ways away
     DUPLICATE_GUID = "duplicate GUID"
     DUPLICATE_LID = "duplicate LID"
     DUPLICATE_ADDRESS = "duplicate address"

@@ -6,18 +6,20 @@ from dataclasses import replace
 from ipaddress import IPv4Address
 from typing import TYPE_CHECKING, Final
 
+from netloom.fabric.names import vertex_name
 from netloom.ops.locate.faults import Trouble
 from netloom.ops.locate.network import looks
 from netloom.ops.locate.testimony import TRUST, believed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from netloom.ops.locate.findings import Finding
     from netloom.ops.locate.network import DesignedNetwork
     from netloom.ops.locate.telemetry import TelemetryWindow
+    from netloom.spec.observed import Observed
 
-__all__ = ["shared_guid_devices", "shared_identities"]
+__all__ = ["shared_guid_devices", "shared_identities", "unaddressed", "without_unaddressed"]
 
 
 def _address(value: float) -> str:
@@ -64,3 +66,37 @@ def shared_guid_devices(heard: TelemetryWindow) -> set[str]:
     """Return the devices whose cables a scan cannot place, because they share a GUID."""
     pairs = [name for name, track in heard.of("guid_shared").items() if track.last is not None]
     return {one for name in pairs for one in name.split(" ")}
+
+
+def unaddressed(network: DesignedNetwork, heard: TelemetryWindow) -> set[str]:
+    """Return the hosts that no packet can be sent to: an address of their network is not there."""
+    missing = {track.last for track in heard.of("address_missing").values()} - {None}
+    return _hosts_at(network, missing)
+
+
+def without_unaddressed(
+    network: DesignedNetwork, heard: TelemetryWindow, observed: Observed
+) -> Observed:
+    """Return *observed* less the flows that go wrong for the sake of an address.
+
+    They are those to and from hosts whose network lacks an address, or one of whose addresses
+    another device has too: what they lose says nothing of links and switches.
+    """
+    shared = {track.last for track in heard.of("address_shared").values()} - {None}
+    hosts = {*unaddressed(network, heard), *_hosts_at(network, shared)}
+    cut = {vertex_name(network.fabric, gpu) for host in hosts for gpu in network.gpus[host]}
+    if not cut:
+        return observed
+    kept = tuple(f for f in observed.flows if cut.isdisjoint((f.source, f.target)))
+    return observed.model_copy(update={"flows": kept})
+
+
+def _hosts_at(network: DesignedNetwork, addresses: Collection[float | None]) -> set[str]:
+    """Return the hosts in whose networks some addresses, as numbers, lie."""
+    if not addresses:
+        return set()
+    return {
+        network.plant.devices[link.host].name
+        for link in network.underlay.host_links
+        if {float(int(one.ip)) for one in (link.host_address, link.switch_address)} & {*addresses}
+    }

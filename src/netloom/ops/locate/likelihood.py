@@ -46,6 +46,9 @@ _COUNT_SPAN: Final = np.log(1e6)  # counts of any size up to a million are alike
 MAX_LOSS: Final = 0.9999
 _FAR: Final = 50.0  # log ratios beyond this are all the same once the oddity is mixed in
 _TINY: Final = 1e-300
+# Newton's method: steps, when to stop, how far from its end a loss surely is another, and more than
+# what rounding makes of a sum over as many flows.
+_MOST_STEPS, _SMALL_STEP, _APART, _ROUNDING = 8, 1e-5, 2e-11, 1e-14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +113,7 @@ def dead(lost: Array, packets: Array, before: Array, share: float, odd: Oddity =
     return _limited(np.where(alive, survived, swallowed), odd)
 
 
-def base_loss(lost: Array, crossed: Array) -> float:
+def base_loss(lost: Array | NDArray[np.int64], crossed: Array) -> float:
     """Return the share of packets that a healthy link loses.
 
     From how many flows lost nothing at all: a fault that takes in few flows moves that little,
@@ -122,13 +125,48 @@ def base_loss(lost: Array, crossed: Array) -> float:
     """
     if len(lost) < MIN_COUNT:
         return BASE_LOSS
-    unhurt = np.count_nonzero(lost == 0)
+    unhurt = int(np.count_nonzero(lost == 0))
     low, high = np.log(BASE_LOSS), np.log(MAX_BASE_LOSS)
+    surely_less, surely_more = _near_loss(crossed, unhurt)
     for _ in range(40):
         middle = (low + high) / 2
-        expected = np.exp(-np.exp(middle) * crossed).sum()
-        low, high = (middle, high) if expected > unhurt else (low, middle)
+        is_less = middle <= surely_less
+        if surely_less < middle < surely_more:
+            is_less = _unhurt_beyond(unhurt, crossed, middle) > 0
+        low, high = (middle, high) if is_less else (low, middle)
     return float(np.exp(low))
+
+
+def _unhurt_beyond(unhurt: int, crossed: Array, log_loss: float) -> float:
+    """Return how many more flows should lose nothing than *unhurt*, by the logarithm of a loss."""
+    return float(np.exp(-np.exp(log_loss) * crossed).sum()) - unhurt
+
+
+def _near_loss(crossed: Array, unhurt: int) -> tuple[float, float]:
+    """Return logarithms of losses, one surely less than what *unhurt* tells, one surely more.
+
+    By Newton's method, so that halving need not ask all flows forty times. They stand so far
+    apart that rounding does not matter; infinities where that cannot be said.
+    """
+    loss = _clipped((len(crossed) - unhurt) / max(float(crossed.sum()), 1.0))
+    for _ in range(_MOST_STEPS):
+        left = np.exp(-loss * crossed)
+        # Not a product of BLAS, whose threads would take more time than they save.
+        last, slope = loss, max(float((left * crossed).sum()), 1.0)
+        loss = _clipped(loss + (float(left.sum()) - unhurt) / slope)
+        if abs(loss - last) < _SMALL_STEP * loss:
+            break
+    near = np.log(loss)
+    rounding = _ROUNDING * len(crossed)
+    less, more = near - _APART, near + _APART
+    return (
+        less if _unhurt_beyond(unhurt, crossed, less) > rounding else -np.inf,
+        more if _unhurt_beyond(unhurt, crossed, more) < -rounding else np.inf,
+    )
+
+
+def _clipped(loss: float) -> float:
+    return min(max(loss, BASE_LOSS), MAX_BASE_LOSS)
 
 
 def rate_noise(slowdown: Array) -> float:

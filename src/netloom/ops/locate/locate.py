@@ -8,23 +8,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from netloom.fabric.part_id import Direction, PartId
+from netloom.fabric.part_id import CABLE, Direction, PartId
 from netloom.ops.locate import likelihood
-from netloom.ops.locate.counters import increase
+from netloom.ops.locate.counters import full_links, increase
 from netloom.ops.locate.dead_ends import dead_ends, with_dead_ends
 from netloom.ops.locate.device_findings import cables_away, device_findings
-from netloom.ops.locate.drift import drifts, without_expected
+from netloom.ops.locate.drift import drifts, with_wrong_sizes, without_expected
 from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.findings import MIN, find_all
+from netloom.ops.locate.identity import without_unaddressed
 from netloom.ops.locate.looks.settling import settled_flows, settling_cables
 from netloom.ops.locate.port_loads import load_of
 from netloom.ops.locate.read import observations_of
 from netloom.ops.locate.remarking import remarkings
-from netloom.ops.locate.routes import without_astray
+from netloom.ops.locate.routes import without_astray, without_unannounced
 from netloom.ops.locate.shared_cause import with_shared_causes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,7 +40,10 @@ if TYPE_CHECKING:
 __all__ = ["LocatedWindow", "locate_added", "locate_all", "locate_window"]
 
 # What a part that is not there, or not as it should be, does to flows is no second finding.
-_EXPLAINS = {Trouble.MISSING, Trouble.SILENT, Trouble.MISWIRED, Trouble.WRONG_SPEED}
+_EXPLAINS = {
+    *(Trouble.MISSING, Trouble.NO_PORT, Trouble.SILENT, Trouble.MISWIRED),
+    Trouble.WRONG_SPEED,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,33 +93,48 @@ def locate_window(
     set_wrong = () if technology is None else drifts(network, heard, technology, planned)
     said = without_expected(network, (*said, *set_wrong), planned)
     said = tuple(sorted(said, key=lambda one: -one.confidence))
+    settling = settling_cables(network, heard)
     if observed is not None:
-        observed = settled_flows(network, observed, settling_cables(network, heard))
-    if observed is None or not observed.flows:
-        return LocatedWindow(findings=with_shared_causes(network, said))
+        observed = settled_flows(network, observed, settling)
     gone = cables_away(network, heard, planned)
-    said = with_dead_ends(said, tuple(dead_ends(network, observed, gone)))
+    if observed is None or not observed.flows:
+        # A port whose cable is down, or was, throws away what waits for it.
+        apart = {*gone, *settling}
+        full = tuple(full_links(network, heard, lambda cable: cable.number in apart))
+        return LocatedWindow(findings=with_shared_causes(network, said), congestion=full)
+    observed = without_unaddressed(network, heard, observed)
+    observed = without_unannounced(network, heard, observed, gone)
+    silent = {str(one.part.whole) for one in said if one.kind == Trouble.SILENT}
+    said = with_dead_ends(said, tuple(dead_ends(network, observed, gone | settling, silent)))
     said = (*said, *remarkings(network, observed))
     along = without_astray(network, heard, observed)
     if not along.flows:
         return LocatedWindow(findings=with_shared_causes(network, said))
     seen = _with_counters(network, heard, observations_of(network.fabric, along))
     said = tuple(one for f in said if (one := _beside_flows(seen, f)).confidence >= MIN)
-    explained = {f.part.whole for f in said if f.kind in _EXPLAINS}
-    explained |= {
-        PartId.cable(cable.number)
-        for f in said
-        if f.kind == Trouble.SILENT
-        for cable in network.by_device.get(str(f.part.whole), ())
-    }
+    explained = _explained(network, said)
     known = {(f.part.whole, f.kind) for f in said}
     found, congestion = find_all(network.fabric, seen, technology)
     inferred = (
         f for f in found if f.part.whole not in explained and (f.part.whole, f.kind) not in known
     )
-    every = with_shared_causes(network, (*said, *inferred))
+    told = with_wrong_sizes(network, heard, (*said, *inferred))
+    every = with_shared_causes(network, told)
     ranked = tuple(sorted(every, key=lambda f: -f.confidence))
     return LocatedWindow(findings=ranked, congestion=congestion)
+
+
+def _explained(network: DesignedNetwork, said: Sequence[Finding]) -> set[PartId]:
+    """Return the parts that what was found already does something to: no flow convicts them."""
+    parts = {f.part.whole for f in said if f.kind in _EXPLAINS}
+    for part in tuple(parts):
+        if part.kind == CABLE:  # a NIC and its cable are one
+            names = network.devices_of(network.cables[part.index])
+            parts |= {PartId.parse(one) for one in names if len(network.by_device[one]) == 1}
+        else:
+            cables = network.by_device.get(str(part), ())
+            parts |= {PartId.cable(cable.number) for cable in cables}
+    return parts
 
 
 def locate_added(

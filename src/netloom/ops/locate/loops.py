@@ -40,17 +40,19 @@ def without_circles(flows: Sequence[ObservedFlow]) -> tuple[ObservedFlow, ...]:
 def strays_at(
     network: DesignedNetwork, circle: Sequence[str], ways: Mapping[str, Collection[str]]
 ) -> str | None:
-    """Return the first device of a circle that sends on by a cable that the design does not use.
+    """Return the first device of a way that sends on by a cable that the design does not use.
 
     Args:
         network: As designed.
-        circle: The links.
+        circle: The links of the way, or of a circle in it.
         ways: The interfaces by which each device should send to the target, by its name.
     """
     for link in circle:
         (device, _, rest) = link.partition("->")
+        if not ways.get(device):
+            continue
         own = _interfaces(network, device, rest.partition("#")[2])
-        if device in ways and own and own.isdisjoint(ways[device]):
+        if own and own.isdisjoint(ways[device]):
             return device
     return None
 

@@ -16,7 +16,7 @@ from netloom.ops.locate.findings import Finding
 from netloom.ops.underlay import expected_uses, underlay_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from netloom.fabric.graph import Fabric
     from netloom.ops.locate.faults import FaultKind, Trouble
@@ -153,6 +153,41 @@ class DesignedNetwork:
         lower, _ = self.devices_of(self.cables[part.index])
         is_alone = part.direction is Direction.BOTH and len(self.by_device[lower]) == 1
         return self.gpus.get(lower, ()) if is_alone else ()
+
+    def cut_off(self, down: Collection[int]) -> dict[int, tuple[int, ...]]:
+        """Return the GPUs that cables which are *down* cut off together, by cable.
+
+        Each is redundant as a rule; with all of a leaf's uplinks down, none reaches its GPUs. Of
+        two pieces that nothing joins any more the one with fewer GPUs is cut off.
+        """
+        pieces = self._pieces(frozenset(down))
+        gpus: dict[int, set[int]] = defaultdict(set)
+        for number, device in enumerate(self.plant.devices):
+            if device.role == "host":
+                gpus[pieces[number]].update(self.gpus.get(device.name, ()))
+        found = {}
+        for number in down:
+            one, other = (pieces[port.device] for port in self.cables[number].ends)
+            if one != other:
+                fewer = one if len(gpus[one]) <= len(gpus[other]) else other
+                found[number] = tuple(sorted(gpus[fewer]))
+        return found
+
+    def _pieces(self, down: frozenset[int]) -> list[int]:
+        """Return for each device one that stands for all that cables join it with."""
+        joined = list(range(len(self.plant.devices)))
+
+        def root(one: int) -> int:
+            while joined[one] != one:
+                joined[one] = joined[joined[one]]
+                one = joined[one]
+            return one
+
+        for cable in self.plant.cables:
+            if cable.number not in down:
+                lower, upper = (root(port.device) for port in cable.ends)
+                joined[upper] = lower
+        return [root(one) for one in range(len(joined))]
 
 
 def looks(count: int) -> str:

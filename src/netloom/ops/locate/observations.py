@@ -27,6 +27,9 @@ class PortLoad:
         marked: Share of packets marked.
         dropped: Share of packets thrown away for want of room.
         paused: Share of the time that the receiver paused it.
+        dropped_small: Share of small packets thrown away so, at most; None or NaN where it is not
+            told apart.
+        dropped_large: Likewise of full ones, which find room last.
     """
 
     utilisation: Array
@@ -34,6 +37,8 @@ class PortLoad:
     marked: Array
     dropped: Array
     paused: Array
+    dropped_small: Array | None = None
+    dropped_large: Array | None = None
 
 
 def unknown_load(num_links: int) -> PortLoad:

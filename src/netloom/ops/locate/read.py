@@ -17,6 +17,7 @@ from netloom.fabric.routing.flows import Flows, Paths
 from netloom.ops.locate.loops import without_circles
 from netloom.ops.locate.observations import Observations, PortLoad
 from netloom.spec.observed import Observed, ObservedFlow
+from netloom.units import format_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,12 +38,14 @@ def parse_observed(text: str, where: str) -> Observed:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(key) for key in first["loc"])
-        more = f" ({error.error_count() - 1} more problems)" if error.error_count() > 1 else ""
+        others = error.error_count() - 1
+        more = f" ({format_count(others, 'more problem')})" if others else ""
+        said = "missing" if first["type"] == "missing" else first["msg"]
         raise SpecError(
             file=where,
             key=place,
-            what=f"{first['msg']}{more}",
-            remedy="docs/models/locate.md has them",
+            what=f"{said}{more}",
+            remedy="correct it; docs/models/locate.md shows such a file",
         ) from error
 
 
@@ -99,6 +102,8 @@ def _load(names: _Names, observed: Observed) -> PortLoad | None:
             "marked": row.marked_share,
             "dropped": row.dropped_share,
             "paused": row.pause_share,
+            "dropped_small": row.dropped_small_share,
+            "dropped_large": row.dropped_large_share,
         }
         for name, value in own.items():
             if value is not None:

@@ -225,9 +225,7 @@ class _FaultSearch:
                 hurt[self._flows(fault)] = True
         if hurt.any():
             belief = without(self.evidence.seen, belief, hurt)
-        for fault in faults:
-            belief = explained(self.evidence, belief, fault)
-        return belief
+        return explained(self.evidence, belief, faults)
 
     def is_congestion(self, one: Suspicion) -> bool:
         """Return whether trouble in one direction sooner is congestion that its port hides."""

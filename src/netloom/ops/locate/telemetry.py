@@ -27,12 +27,14 @@ CABLING: Final = {
 }
 METRICS: Final = (
     *("link_up", "link_downs", "bgp_up", "bgp_shut", "bfd_up", "bfd_hears", "sm_master"),
-    *("rib_ways", "fib_ways", "routes_over", "route_refused", "route_foreign"),
-    *("guid_shared", "lid_shared", "address_shared", "address_missing"),
+    *("rib_ways", "fib_ways", "routes_over", "route_ways", "route_refused", "bgp_policy"),
+    "bgp_prefixes",
+    *("route_foreign", "guid_shared", "lid_shared", "address_shared", "address_missing"),
     *("symbol_errors", "receive_errors", "received_packets", "link_recoveries"),
+    *("integrity_errors", "daemon_silent", "bfd_missing", "bgp_hold_s", "bfd_detection_s"),
     *CABLING.values(),
     *("mtu_bytes", "fec_mode", "pfc_priorities", "rdma_priority", "ecn_on", "admin_up"),
-    *("divergent_routes", "port_waits", "port_dark", "manager_down"),
+    *("divergent_routes", "port_waits", "port_dark", "port_absent", "manager_down"),
     *("degrading", "degrading_sign", "optic_margin_db", "optic_margin_slope"),
     *("drop_expected_s", "drop_earliest_s", "drop_latest_s", "drop_week_chance"),
 )
@@ -41,6 +43,7 @@ METRICS: Final = (
 # What ports tell of their load: of the last minute, since flows are of the last look.
 LOAD_METRICS: Final = (
     *("sent_bytes", "sent_packets", "ecn_marked_packets", "queue_drops", "send_discards"),
+    "buffer_overruns",
     *("queue_peak_bytes", "queue_depth_bytes", "pause_frames_received"),
 )
 LOAD_S: Final = 60.0

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = [
+    "COUNTED_DOWN",
     "DAMAGE_PRIOR",
     "PAUSED",
     "SYMBOL_PRIOR",
@@ -96,6 +97,8 @@ TRUST: Final[dict[str, Trust]] = {
     Trouble.WRONG_SPEED: Trust(prior=1e-4, false=1e-4, missed=0.05, sticks=0.1),
     # 5,000 to 60,000 flaps a day over a fleet (same source); of some 1e6 links (assumed).
     Trouble.FLAPPING: Trust(prior=1e-4, false=1e-4, missed=0.3, sticks=0.5),
+    # A healthy port passes its threshold about never, but while a cable is plugged in.
+    Trouble.SYMBOL_ERRORS: Trust(prior=1e-3, false=1e-4, missed=0.3, sticks=0.5),
     # One query to a busy manager is lost now and then.
     Trouble.NO_MANAGER: Trust(prior=1e-3, false=1e-3, missed=0.02, sticks=0.1),
     # BFD and BGP time out under load although the link is well.
@@ -108,11 +111,21 @@ TRUST: Final[dict[str, Trust]] = {
     Trouble.MISSING_ADDRESS: Trust(prior=1e-3, false=1e-5, missed=0.01, sticks=0.5),
     # Two ends agree on a session or neither has it; it times out under load like BFD.
     Trouble.SESSION_DOWN: Trust(prior=1e-4, false=1e-3, missed=0.02, sticks=0.3),
+    # A busy machine answers late, so that one look does not do.
+    Trouble.DAEMON_SILENT: Trust(prior=1e-3, false=1e-3, missed=0.02, sticks=0.1),
+    # Interfaces are read; one that is being moved is gone for a moment.
+    Trouble.NO_PORT: Trust(prior=1e-3, false=1e-3, missed=0.02, sticks=0.1),
+    # What a daemon has is read; a session that BGP just opened has none for a moment.
+    Trouble.NO_BFD: Trust(prior=1e-3, false=1e-3, missed=0.02, sticks=0.1),
+    # What a daemon is set to is read; it may be read while a session is made.
+    Trouble.WRONG_TIMERS: Trust(prior=1e-3, false=1e-3, missed=0.02, sticks=0.1),
     # A route in a kernel's table is read, not guessed: what is there once is meant.
     Trouble.REFUSED: Trust(prior=1e-3, false=1e-5, missed=0.01, sticks=0.5),
     Trouble.FOREIGN: Trust(prior=1e-3, false=1e-4, missed=0.01, sticks=0.5),
     # After a change elsewhere BGP takes a moment, so that one look does not do.
     Trouble.MISSING_ROUTES: Trust(prior=1e-3, false=1e-3, missed=0.02, sticks=0.3),
+    # The policy is read, but that it is why ways are missing is concluded.
+    Trouble.ROUTE_POLICY: Trust(prior=1e-3, false=1e-3, missed=0.02, sticks=0.3),
     # Routes and next hops are read one after the other: a change may lie between.
     FaultKind.LOST_PATHS: Trust(prior=1e-3, false=1e-4, missed=0.05, sticks=0.1),
     # What a port is set to is read, not measured.
@@ -130,6 +143,8 @@ TRUST: Final[dict[str, Trust]] = {
     FaultKind.BLACK_HOLE: Trust(prior=1e-4, false=0.02, missed=0.05, sticks=0.3),
     Trouble.DIVERGENT: Trust(prior=1e-3, false=1e-3, missed=0.05, sticks=0.1),
 }
+# A port counts that it went down where it did, whatever its neighbour says.
+COUNTED_DOWN: Final = Trust(prior=1e-4, false=1e-5, missed=0.3, sticks=0.5)
 SYMBOL_PRIOR: Final = 1e-3  # cables with errors above what the specification allows
 DAMAGE_PRIOR: Final = 1e-3
 STORM_PRIOR: Final = 1e-5

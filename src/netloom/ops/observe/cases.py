@@ -126,6 +126,7 @@ def follow_cases(
     *,
     may_close: bool,
     explained: Collection[PartId] = (),
+    worse: Mapping[str, str] | None = None,
 ) -> CaseChange:
     """Return the cases after one more round.
 
@@ -135,10 +136,17 @@ def follow_cases(
         now_s: The time.
         may_close: Whether all was seen: what is not seen is not over.
         explained: Parts whose trouble is part of another that was found: theirs may close.
+        worse: Kinds that come and go in turn with a worse one: both are one case, of the worse.
     """
     known = {case.key: case for case in before}
     # Both directions of a cable are one part: the surer speaks for both.
     now = {case.key: case for case in sorted(found, key=lambda one: one.confidence)}
+    now = _as_worse(known, now, worse or {})
+    over = {
+        (part, kind)
+        for part, kind in known
+        if worse and kind in worse and (part, worse[kind]) in now
+    }
     room = max(0, MAX_OPEN - len(known))
     fresh = [case for key, case in now.items() if key not in known]
     opened = tuple(sorted(fresh, key=lambda one: -one.confidence)[:room])
@@ -148,6 +156,8 @@ def follow_cases(
             going.append(replace(now[key], opened_s=case.opened_s, number=case.number))
             if case.planned and not now[key].planned:
                 unplanned.append(going[-1])
+        elif key in over:
+            closed.append(replace(case, closed_s=now_s))
         elif not (may_close or case.part in explained):
             going.append(case)
         elif case.num_missed + 1 >= MISSES_TO_CLOSE:
@@ -162,6 +172,21 @@ def follow_cases(
         num_left_out=len(fresh) - len(opened),
         unplanned=tuple(unplanned),
     )
+
+
+def _as_worse(
+    known: Mapping[tuple[PartId, str], Case],
+    now: Mapping[tuple[PartId, str], Case],
+    worse: Mapping[str, str],
+) -> dict[tuple[PartId, str], Case]:
+    """Return what was found, each under the worse kind where that is open or found too."""
+    told = dict(now)
+    for (part, kind), case in now.items():
+        worst = (part, worse.get(kind, kind))
+        if worst[1] != kind and (worst in known or worst in now):
+            del told[part, kind]
+            told.setdefault(worst, replace(case, kind=worst[1]))
+    return told
 
 
 def write_cases(store: CaseTables, change: CaseChange, *, now_s: float | None = None) -> CaseChange:

@@ -390,12 +390,32 @@ METRICS: Final = (
     Metric(
         name="bgp_shut",
         kind="gauge",
-        about="1 while this end's configuration keeps the BGP session closed.",
+        about="1 while this end's configuration keeps the BGP session closed, or has none.",
+    ),
+    Metric(
+        name="bgp_policy",
+        kind="gauge",
+        about="1 for a policy on routes taken from a neighbour or announced, by port and name.",
+    ),
+    Metric(
+        name="bgp_hold_s",
+        kind="gauge",
+        about="BGP's hold time at an end, where it is not what the design has.",
+    ),
+    Metric(
+        name="bfd_detection_s",
+        kind="gauge",
+        about="How soon BFD notices a failure by an end's settings, where not as designed.",
     ),
     Metric(
         name="routes_over",
         kind="gauge",
         about="Routes to hosts that the kernel forwards over the port.",
+    ),
+    Metric(
+        name="route_ways",
+        kind="gauge",
+        about="Next hops to a host's network, where fewer than designed, by switch and prefix.",
     ),
     Metric(
         name="route_refused",
@@ -450,6 +470,11 @@ METRICS: Final = (
         name="port_waits",
         kind="gauge",
         about="1 where an InfiniBand port has a neighbour and no manager has taken it into use.",
+    ),
+    Metric(
+        name="port_absent",
+        kind="gauge",
+        about="1 where a device answers and has no interface of the name that a port should have.",
     ),
     Metric(
         name="port_dark",

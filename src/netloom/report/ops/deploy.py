@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from netloom.ops.deploy.known_settings import settings_in
+from netloom.units import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,10 +24,10 @@ def rendered_text(
     folder: str, *, num_files: int, skipped: Mapping[str, str], removed: Sequence[str]
 ) -> str:
     """Return what was written."""
-    lines = [f"{num_files} files written to {folder}"]
+    lines = [f"{format_count(num_files, 'file')} written to {folder}"]
     lines += [f"left out: {path}: {why}" for path, why in skipped.items()]
     if removed:
-        lines.append(f"removed {len(removed)} files of an earlier deployment")
+        lines.append(f"removed {format_count(len(removed), 'file')} of an earlier deployment")
     return "\n".join(lines)
 
 
@@ -38,7 +39,8 @@ def checked_text(findings: Sequence[Broken]) -> str:
     for one in findings:
         lines += [f"{one.severity}: {_place(one)}", f"  {one.what}", f"  -> {one.remedy}"]
     num_errors = sum(one.severity == "error" for one in findings)
-    lines.append(f"{num_errors} errors, {len(findings) - num_errors} warnings")
+    errors = format_count(num_errors, "error")
+    lines.append(f"{errors}, {format_count(len(findings) - num_errors, 'warning')}")
     return "\n".join(lines)
 
 

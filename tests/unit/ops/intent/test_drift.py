@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 
 from netloom.app.designs import design_of
 from netloom.errors import SpecError
+from netloom.fabric.part_id import PartId
 from netloom.formats.sonic.databases import SonicTables, report_of
 from netloom.formats.sonic.quality_tables import quality_values
+from netloom.ops.locate.drift import with_wrong_sizes
+from netloom.ops.locate.faults import FaultKind, Trouble
 from netloom.ops.locate.locate import locate_all
 from netloom.ops.locate.network import DesignedNetwork
 from netloom.ops.locate.telemetry import window_of
@@ -249,3 +252,36 @@ def test_any_tables_give_known_numbers(tables: dict[str, dict[str, dict[str, str
     for one in quality_values(tables):
         assert one.metric in {"pfc_priorities", "rdma_priority", "ecn_on"}
         assert 0 <= one.value <= 255
+
+
+def large_loss(part: PartId) -> Finding:
+    text = "6 of the 12 flows that cross it suffer"
+    return network().finding(part, FaultKind.LARGE_LOSS, text, confidence=0.99)
+
+
+@pytest.mark.parametrize(("size", "wanted"), [(1400.0, "wrong MTU"), (4200.0, "large-packet loss")])
+def test_large_packets_that_an_mtu_cannot_hold_are_lost_by_it(size: float, wanted: str) -> None:
+    net = network()
+    cable = net.by_device["leaf:1"][-1]
+    lower, upper = net.ends[cable.number]
+    said = [(lower, "mtu_bytes", size), (upper, "mtu_bytes", 9000.0)]
+    seen = [Observation(0.0, *one) for one in said]
+    heard = window_of([whole("device", 0.0, seen, cursor="")])
+    device = net.finding(
+        PartId.parse("leaf:1"), Trouble.WRONG_MTU, f"1 port ({lower}): x", confidence=0.99
+    )
+    found = with_wrong_sizes(net, heard, [device, large_loss(net.part(cable))])
+    told = [one for one in found if one.part == net.part(cable)]
+    assert [one.kind for one in told] == [wanted]
+    assert (device in found) == (wanted != "wrong MTU")  # one cause is one finding
+    if wanted == "wrong MTU":
+        assert f"{lower} has an MTU of 1400" in told[0].evidence[0]
+
+
+def test_of_a_few_ports_the_one_that_differs_is_found() -> None:
+    """Seven of eight are less than nine tenths, and still what people meant."""
+    said = {(port, "mtu_bytes"): 9000.0 for port in switch_ports()[:8]}
+    said |= {(switch_ports()[0], "mtu_bytes"): 8000.0}
+    (one,) = found(triples(said))
+    assert one.kind == "wrong MTU"
+    assert f"1 port ({switch_ports()[0]}): an MTU of 8000" in one.evidence[0]

@@ -51,6 +51,7 @@ CHANCE_STUCK: Final = 0.02
 CABLE_FAULT: Final = DAMAGE_PRIOR  # chance of a fault in both directions of a cable
 ONE_WAY_FAULT: Final = DAMAGE_PRIOR / 10  # in one alone (assumed)
 _NEVER: Final = 1e-12
+_NOWHERE: Final = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,7 +79,8 @@ class LoadJudgement:
         is_stuck: Whether it has a long queue though the line is neither busy nor paused, as a slow
             one has.
         share: Of the links that tell, how many are congested.
-        loss: Share of packets that congestion may lose on it.
+        loss: Share of small packets that congestion may lose on it.
+        loss_large: Likewise of full ones, which find room last.
         slowdown: Times that it may slow flows down.
         delay_s: For how long it may hold them up.
     """
@@ -88,18 +90,22 @@ class LoadJudgement:
     is_stuck: NDArray[np.bool_]
     share: float
     loss: Array
+    loss_large: Array
     slowdown: Array
     delay_s: Array
 
     def allowance(self, seen: Observations) -> Allowance:
         """Return what it explains of each flow: delays and losses add up, the slowest slows."""
-        flow, links = seen.flow_of_crossing(), seen.paths.links
         count = len(seen)
+        loses = (self.loss > 0) | (self.loss_large > 0)
+        loaded = loses | (self.slowdown > 1) | (self.delay_s > 0)
+        at = np.flatnonzero(loaded[seen.paths.links]) if loaded.any() else _NOWHERE
+        flow, links = seen.flow_of_crossing()[at], seen.paths.links[at]
         slowdown = np.ones(count)
-        slow = np.flatnonzero(self.slowdown[links] > 1)
-        np.maximum.at(slowdown, flow[slow], self.slowdown[links[slow]])
+        np.maximum.at(slowdown, flow, self.slowdown[links])
+        loss = np.where(seen.is_large[flow], self.loss_large[links], self.loss[links])
         return Allowance(
-            loss=np.bincount(flow, weights=self.loss[links], minlength=count).astype(float),
+            loss=np.bincount(flow, weights=loss, minlength=count).astype(float),
             slowdown=slowdown,
             delay_s=np.bincount(flow, weights=self.delay_s[links], minlength=count).astype(float),
         )
@@ -145,19 +151,29 @@ def judged_load(load: PortLoad, wires: NDArray[np.bool_]) -> LoadJudgement:
     told = ~np.isnan(load.queue_s) | ~np.isnan(load.marked) | ~np.isnan(load.paused)
     told &= wires
     is_idle = (load.utilisation < BUSY) & ~paused
-    congested = (marked | paused | queued | dropped) & ~is_idle
+    # What a queue threw away is lost there, however little the line sent over a longer time.
+    congested = ((marked | paused | queued) & ~is_idle) | dropped
     share = float(np.count_nonzero(congested & wires)) / (np.count_nonzero(told) + 1.0)
     may_be = congested | (wires & ~told & bool(congested.any()))
     hard = may_be & (marked | paused | ~told)
     delay_s = np.where(np.isnan(load.queue_s), MOST_DELAY_S, DEEPER * load.queue_s)
     lost = np.maximum(LEAST_LOSS, MORE_DROPPED * load.dropped)
     loss = np.where(np.isnan(load.dropped), MOST_LOSS, lost)
+    small, large = (_at_most(one, loss) for one in (load.dropped_small, load.dropped_large))
     return LoadJudgement(
         is_congested=congested,
         is_told=told,
         is_stuck=(load.marked >= STUCK_MARKED) & (load.queue_s >= STUCK_QUEUE_S) & is_idle,
         share=share,
-        loss=np.where(may_be, loss, 0.0),
+        loss=np.where(may_be, small, 0.0),
+        loss_large=np.where(may_be, large, 0.0),
         slowdown=np.where(hard, MOST_SLOWDOWN, 1.0),
         delay_s=np.where(may_be, delay_s, 0.0),
     )
+
+
+def _at_most(told: Array | None, loss: Array) -> Array:
+    """Return what a queue may lose of packets of one size: as its port tells, or of any size."""
+    if told is None:
+        return loss
+    return np.where(np.isnan(told), loss, np.maximum(told, LEAST_LOSS))

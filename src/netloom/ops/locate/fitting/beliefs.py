@@ -13,6 +13,8 @@ from netloom.ops.locate.fitting.evidence import links_of
 from netloom.ops.locate.likelihood import USUAL, Oddity
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from netloom.ops.locate.congested.judgement import Allowance, LoadJudgement
@@ -43,6 +45,8 @@ class Belief:
         delay_noise_s: How much healthy round trips do.
         base_loss: Share of packets that a healthy link loses.
         allowed: What congestion on its path may do to each flow besides.
+        alone: Flows to measure scatter on: those that cross no congestion, or all.
+        crossed: Packets that each flow sent, times the links that it crossed.
         oddity: How often a flow's outcome has a cause of its own.
     """
 
@@ -53,6 +57,8 @@ class Belief:
     delay_noise_s: float
     base_loss: float
     allowed: Allowance
+    alone: NDArray[np.bool_]
+    crossed: NDArray[np.float64]
     oddity: Oddity = USUAL
 
 
@@ -67,10 +73,12 @@ def healthy(seen: Observations, load: LoadJudgement, oddity: Oddity = USUAL) -> 
     num_links = np.maximum(np.diff(seen.paths.offsets), 1)
     allowed = load.allowance(seen)
     alone = _unhindered(allowed)
-    base_loss = _base_loss(seen, alone)
+    crossed = (seen.packets * num_links).astype(float)
+    base_loss = likelihood.base_loss(seen.lost[alone], crossed[alone])
     elsewhere = alone & ~_worst(seen, alone)
     if np.count_nonzero(elsewhere) >= likelihood.MIN_COUNT:
-        base_loss = min(base_loss, _base_loss(seen, elsewhere))
+        there = likelihood.base_loss(seen.lost[elsewhere], crossed[elsewhere])
+        base_loss = min(base_loss, there)
     return Belief(
         base_loss=base_loss,
         loss=base_loss * num_links,
@@ -79,14 +87,10 @@ def healthy(seen: Observations, load: LoadJudgement, oddity: Oddity = USUAL) -> 
         rate_noise=likelihood.rate_noise(seen.slowdown[alone]),
         delay_noise_s=likelihood.delay_noise_s(seen.delay_s[alone]),
         allowed=allowed,
+        alone=alone,
+        crossed=crossed,
         oddity=oddity,
     )
-
-
-def _base_loss(seen: Observations, flows: NDArray[np.bool_]) -> float:
-    num_links = np.maximum(np.diff(seen.paths.offsets), 1)
-    crossed = (seen.packets * num_links)[flows].astype(float)
-    return likelihood.base_loss(seen.lost[flows].astype(float), crossed)
 
 
 def _worst(seen: Observations, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -94,16 +98,28 @@ def _worst(seen: Observations, among: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
     In a small network one bad cable would otherwise pass for what all links lose.
     """
-    flow, cables = seen.flow_of_crossing(), seen.paths.links // 2
     hurt = (seen.lost > 0) & among
-    if not hurt.any():
-        return np.zeros(len(seen), dtype=bool)
-    crossed = np.bincount(cables, weights=among[flow])
-    usual = crossed * (np.count_nonzero(hurt) / np.count_nonzero(among))
-    excess = (np.bincount(cables, weights=hurt[flow]) - usual) / np.sqrt(usual + 1)
     worst = np.zeros(len(seen), dtype=bool)
-    worst[flow[cables == int(excess.argmax())]] = True
+    if not hurt.any():
+        return worst
+    links = seen.paths.links
+    num_cables = int(links.max()) // 2 + 1
+    usual = _of_cables(seen, among, num_cables) * (np.count_nonzero(hurt) / np.count_nonzero(among))
+    excess = (_of_cables(seen, hurt, num_cables) - usual) / np.sqrt(usual + 1)
+    crossings = np.flatnonzero(links >> 1 == int(excess.argmax()))
+    worst[np.searchsorted(seen.paths.offsets, crossings, side="right") - 1] = True
     return worst
+
+
+def _of_cables(
+    seen: Observations, flows: NDArray[np.bool_], num_cables: int
+) -> NDArray[np.float64]:
+    """Return how many times *flows* cross each cable."""
+    links = seen.paths.links
+    if not flows.all():
+        links = links[np.repeat(flows, np.diff(seen.paths.offsets))]
+    count = np.bincount(links, minlength=2 * num_cables)
+    return (count[0::2] + count[1::2]).astype(np.float64)
 
 
 def without(seen: Observations, belief: Belief, hurt: NDArray[np.bool_]) -> Belief:
@@ -114,10 +130,10 @@ def without(seen: Observations, belief: Belief, hurt: NDArray[np.bool_]) -> Beli
         belief: Of a fabric in which nothing is broken.
         hurt: Flows that cross a fault known so far; where most do, the others tell more.
     """
-    alone = _unhindered(belief.allowed) & ~hurt
+    alone = belief.alone & ~hurt
     if np.count_nonzero(alone) < likelihood.MIN_COUNT:
         return belief
-    base_loss = _base_loss(seen, alone)
+    base_loss = likelihood.base_loss(seen.lost[alone], belief.crossed[alone])
     num_links = np.maximum(np.diff(seen.paths.offsets), 1)
     return replace(belief, base_loss=base_loss, loss=base_loss * num_links)
 
@@ -206,33 +222,52 @@ def _rate(seen: Observations, belief: Belief, flows: NDArray[np.int32]) -> float
     return float((seen.lost[flows].sum() - belief.loss[flows] @ packets) / sent)
 
 
-def explained(evidence: Evidence, belief: Belief, fault: FaultHypothesis) -> Belief:
-    """Return the belief with *fault* accepted.
+def explained(evidence: Evidence, belief: Belief, faults: Sequence[FaultHypothesis]) -> Belief:
+    """Return the belief with *faults* accepted, one after another.
 
-    It hurts flows by about its magnitude, not all alike: what is within :data:`SPREAD` of it, or
-    of a slow part anything up to what its slowest flows saw, needs no second cause.
+    A fault hurts flows by about its magnitude, not all alike: what is within :data:`SPREAD` of it,
+    or of a slow part anything up to what its slowest flows saw, needs no second cause.
     """
+    changed = _copied(belief, {fault.kind for fault in faults})
+    for fault in faults:
+        _accept(evidence, changed, fault)
+    return changed
+
+
+def _copied(belief: Belief, kinds: set[FaultKind]) -> Belief:
+    """Return a belief of whose arrays those that faults of *kinds* change are its own."""
+    allowed = belief.allowed
+    if FaultKind.SLOW in kinds:
+        allowed = replace(allowed, slowdown=allowed.slowdown.copy())
+    if FaultKind.DELAY in kinds:
+        allowed = replace(allowed, delay_s=allowed.delay_s.copy())
+        belief = replace(belief, delay_s=belief.delay_s.copy())
+    if kinds - {FaultKind.SLOW, FaultKind.DELAY}:
+        allowed = replace(allowed, loss=allowed.loss.copy())
+        belief = replace(belief, loss=belief.loss.copy())
+    return replace(belief, allowed=allowed)
+
+
+def _accept(evidence: Evidence, belief: Belief, fault: FaultHypothesis) -> None:
+    """Add to the belief's own arrays what *fault* does."""
     seen, allowed = evidence.seen, belief.allowed
     crossing = np.unique(evidence.crossing(links_of(evidence.fabric, fault))[1])
     if fault.kind is FaultKind.SLOW:
-        slowdown = allowed.slowdown.copy()
-        slowdown[crossing] = np.maximum(slowdown[crossing], _slowest(seen, crossing, fault))
-        return replace(belief, allowed=replace(allowed, slowdown=slowdown))
+        slowest = _slowest(seen, crossing, fault)
+        allowed.slowdown[crossing] = np.maximum(allowed.slowdown[crossing], slowest)
+        return
     low, span = (1 - SPREAD) * fault.magnitude, 2 * SPREAD * fault.magnitude
     if fault.kind is FaultKind.DELAY:
-        delay_s, more_s = belief.delay_s.copy(), allowed.delay_s.copy()
-        delay_s[crossing] += low
-        more_s[crossing] += span
-        return replace(belief, delay_s=delay_s, allowed=replace(allowed, delay_s=more_s))
+        belief.delay_s[crossing] += low
+        allowed.delay_s[crossing] += span
+        return
     if fault.kind is FaultKind.LARGE_LOSS:
         crossing = crossing[seen.is_large[crossing]]
     if fault.kind is FaultKind.BLACK_HOLE:
         crossing = crossing[seen.lost[crossing] >= seen.packets[crossing]]
         low, span = 0.999, 0.0
-    loss, more = belief.loss.copy(), allowed.loss.copy()
-    loss[crossing] = 1 - (1 - loss[crossing]) * (1 - low)
-    more[crossing] += span
-    return replace(belief, loss=loss, allowed=replace(allowed, loss=more))
+    belief.loss[crossing] = 1 - (1 - belief.loss[crossing]) * (1 - low)
+    allowed.loss[crossing] += span
 
 
 def _slowest(seen: Observations, flows: NDArray[np.int32], fault: FaultHypothesis) -> float:

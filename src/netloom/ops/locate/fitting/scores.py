@@ -166,12 +166,12 @@ class _KindCrossings:
         around: NDArray[np.bool_] | None,
     ) -> _KindCrossings:
         seen, fabric = evidence.seen, evidence.fabric
-        trouble = np.flatnonzero(_in_trouble(seen, belief, kind))
+        trouble = _in_trouble(evidence, belief, kind)
         hit = np.bincount(evidence.path_links(trouble), minlength=fabric.num_links)
         wanted = hit >= MIN_FLOWS
         if kind is FaultKind.LOSS:
             wanted |= (seen.link_errors > 0) & (hit > 0)
-        wanted |= wanted[np.arange(fabric.num_links) ^ 1]
+        wanted = np.repeat(wanted[0::2] | wanted[1::2], 2)
         if around is not None:
             wanted &= around
         bad = bad_switches(evidence, hit)
@@ -214,21 +214,25 @@ class _KindCrossings:
         lost, packets = seen.lost[flows].astype(float), seen.packets[flows].astype(float)
         before = belief.loss[flows]
         if self.kind is FaultKind.BLACK_HOLE:
-            return likelihood.dead(lost, packets, before, magnitude, odd)
+            usual = np.minimum(before + allowed.loss[flows], likelihood.MAX_LOSS)
+            return likelihood.dead(lost, packets, usual, magnitude, odd)
         say = likelihood.lost(lost, packets, before, magnitude, allowed.loss[flows], odd)
         return say if self.kind is FaultKind.LOSS else np.where(seen.is_large[flows], say, 0.0)
 
 
-def _in_trouble(seen: Observations, belief: Belief, kind: FaultKind) -> NDArray[np.bool_]:
+def _in_trouble(evidence: Evidence, belief: Belief, kind: FaultKind) -> NDArray[np.int64]:
     """Return the flows that saw more of what this kind does than is believed so far."""
-    allowed = belief.allowed
+    seen, allowed = evidence.seen, belief.allowed
     if kind is FaultKind.SLOW:
         usual = np.maximum(belief.slowdown, allowed.slowdown)
-        return np.asarray(seen.slowdown > usual * np.exp(2 * belief.rate_noise))
+        return np.flatnonzero(seen.slowdown > usual * np.exp(2 * belief.rate_noise))
     if kind is FaultKind.DELAY:
         usual = belief.delay_s + allowed.delay_s
-        return np.asarray(seen.delay_s > usual + 2 * belief.delay_noise_s)
+        return np.flatnonzero(seen.delay_s > usual + 2 * belief.delay_noise_s)
+    flows = evidence.lossy
+    lost, packets, loss = seen.lost[flows], seen.packets[flows], belief.loss[flows]
     if kind is FaultKind.BLACK_HOLE:
-        return np.asarray((seen.lost >= seen.packets) & (seen.packets > 0) & (belief.loss < 0.5))
-    usual = seen.packets * (belief.loss + allowed.loss)
-    return np.asarray(seen.lost > usual + 3 * np.sqrt(usual) + 0.5)
+        gone = (lost >= packets) & (packets > 0)
+        return flows[gone & (loss + allowed.loss[flows] < 0.5)]
+    usual = packets * (loss + allowed.loss[flows])
+    return np.asarray(flows[lost > usual + 3 * np.sqrt(usual) + 0.5])

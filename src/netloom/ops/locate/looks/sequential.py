@@ -7,7 +7,8 @@ so that at any look a given fault passes the threshold of ``search.COST`` nats w
 most exp(-COST), 3e-7 (Markov's inequality).
 
 What one look explains by itself is not added up, nor are bursts: a host that stalls loses many
-packets of a flow at once, a bad cable now one, now another. Once the last losses lie so far back
+packets of a flow at once, routes that change one of many flows, a bad cable now one, now another.
+Once the last losses lie so far back
 that a cable as bad would have lost more since, its past is forgotten.
 """
 
@@ -26,6 +27,7 @@ __all__ = ["AddedFlows", "probes_per_link", "smallest_loss"]
 
 HORIZON_S: Final = 600.0  # time constant with which looks are forgotten
 BURST: Final = 2  # packets of one flow lost in one look: more is no small loss
+LEAST_LOOKS: Final = 3  # with losses: the repair of a fault costs some packets as the fault did
 OVER: Final = 7.0  # losses that should have come since the last one: none of them, once in 1,000
 # Expected losses at which a fault is found nine times in ten: COST of 15 nats and rarity take three
 # flows with a loss, each of which says at most log(1000) = 6.9; a Poisson number with mean 5.3 is
@@ -65,13 +67,15 @@ class AddedFlows:
         """Add one look.
 
         Args:
-            observed: Its flows; those whose way is not given or ends are left out.
+            observed: Its flows; those whose way is not given or ends are left out, and those
+                that cross a port that threw packets away for want of room.
             time_s: When.
             explained: Links, as paths name them, whose trouble that look explains by itself.
         """
         self._forget(time_s)
         self._look += 1
-        known = frozenset(explained)
+        full = (one.link for one in observed.links if one.dropped_share)
+        known = frozenset((*explained, *full))
         for flow in observed.flows:
             if flow.path is None or flow.ends_at is not None or known.intersection(flow.path):
                 continue
@@ -110,6 +114,16 @@ class AddedFlows:
         for one in crossing:
             one.lost = 0.0
         return True
+
+    def is_burst(self, links: Collection[str]) -> bool:
+        """Return whether all that was lost across *links* was lost in a look or two."""
+        known = frozenset(links)
+        looks = {
+            one.lost_look
+            for one in self._sums.values()
+            if one.lost and known.intersection(one.flow.path or ())
+        }
+        return len(looks) < LEAST_LOOKS
 
     def _sum(self, flow: ObservedFlow) -> _Sum | None:
         key = (flow.source, flow.target, flow.source_port, flow.large, flow.path or ())
