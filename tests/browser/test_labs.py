@@ -131,8 +131,14 @@ def journey(lab: WatchedLab, cable: int) -> None:
     (case,) = lab.open_cases()
     expect(page.locator(".plan")).to_have_count(2)
     begin_s = time.perf_counter()
+    lab.ask("/live")
+    ask_s = (
+        time.perf_counter() - begin_s
+    )  # what any question takes now, on a machine that may be busy
+    begin_s = time.perf_counter()
     assert len(lab.plans(case["case"])) == 2
-    assert time.perf_counter() - begin_s < 2.0  # computed before; 0.2 s where nothing else runs
+    # Computed before: 0.2 s where nothing else runs.
+    assert time.perf_counter() - begin_s < max(2.0, 8 * ask_s)
 
     # A plan that was never shown is stale, and the answer has those that are not.
     status, told = lab.ask(f"/cases/{case['case']}/apply", {"fingerprint": "0123456789ab"})

@@ -36,6 +36,13 @@ def test_the_step_of_the_built_in_example_is_there(page: Page, server: ServerUnd
     expect(page.locator("tr.selected")).to_have_count(1)  # the recommended technology
 
 
+def test_a_visitor_whose_name_is_the_role_is_named_once(
+    page: Page, server: ServerUnderTest
+) -> None:
+    _visit(page, server, "/jobs")
+    expect(page.locator("header .who")).to_have_text("operator")
+
+
 def test_a_wrong_key_shows_its_line_and_remedy(page: Page, server: ServerUnderTest) -> None:
     _visit(page, server, "/design/gpt3-175b-1k")
     editor = page.locator(".editor .cm-content")

@@ -33,7 +33,7 @@ export function Shell() {
       <nav aria-label="Pages">${PAGES.map(([name, title]) => html`<a href=${`/${name}`} aria-current=${page === name ? "page" : undefined}>${title}</a>`)}</nav>
       <span class="spring"></span>
       ${!connected.value && html`<strong class="alarm" role="alert">The server does not answer. What is shown is old.</strong>`}
-      ${me.value && html`<span class="who">${me.value.name} <span class="quiet">${me.value.role}</span></span>`}
+      ${me.value && html`<span class="who">${me.value.name}${me.value.name !== me.value.role && html` <span class="quiet">${me.value.role}</span>`}</span>`}
       <button onClick=${toggleTheme} aria-label="Light or dark">◐</button>
       <button onClick=${() => { help.value = !help.value; }} aria-label="Keys" aria-expanded=${help.value}>?</button>
     </header>
@@ -58,7 +58,7 @@ function onKey(event: KeyboardEvent): void {
     if (to) return go(`/${to}`);
   }
   if (event.key === "g") waiting = "g";
-  else if (event.key === "c") setQuery({view: null});
+  else if (event.key === "c") setQuery({view: "cards"});
   else if (event.key === "m") setQuery({view: "matrix"});
   else if (event.key === "f") setQuery({view: "floor"});
   else if (event.key === "t") toggleTheme();

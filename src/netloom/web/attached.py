@@ -9,9 +9,6 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from netloom.app.jobs.heal_kinds import HealPlaceOptions
-from netloom.app.live.healing import LiveHealing
-from netloom.app.watch import default_store
 from netloom.units import TIME, parse_quantity
 
 if TYPE_CHECKING:
@@ -20,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from netloom.app.jobs.quick import QuickAnswers
+    from netloom.app.live.healing import LiveHealing
     from netloom.app.live.twin import LiveTwin
     from netloom.web.settings import ServeSettings
 
@@ -38,6 +36,8 @@ def store_of(settings: ServeSettings) -> Path:
     if settings.store is not None:
         return settings.store
     assert settings.scenario is not None
+    from netloom.app.watch import default_store  # noqa: PLC0415  (all of a watch)
+
     return default_store(settings.lab or settings.scenario.stem)
 
 
@@ -65,6 +65,11 @@ def healing_of(
     """
     if not settings.acts:
         return None
+    # Most servers show and do not act: they start without what heals.
+    from netloom.app.jobs.heal_kinds import HealPlaceOptions  # noqa: PLC0415
+    from netloom.app.jobs.heal_runs import heal_rules, heal_site  # noqa: PLC0415
+    from netloom.app.live.healing import LiveHealing  # noqa: PLC0415
+
     place = HealPlaceOptions(
         scenario=_whole(settings.scenario),
         lab=settings.lab,
@@ -75,8 +80,8 @@ def healing_of(
         policy=_whole(settings.policy),
         store=_whole(twin.store),
     )
-    place.rules()
-    site = place.site()
+    heal_rules(place)
+    site = heal_site(place)
     site.check()
     found = LiveHealing(place=place, site=site, twin=twin, quick=quick, tell=tell)
     found.start()

@@ -273,7 +273,7 @@ def test_an_approval_that_waited_over_a_minute_is_not_carried_out() -> None:
         "asked_s": clock_s() - 61,
     }
     with pytest.raises(InfeasibleError, match="approve it again"):
-        HEAL_APPLY.run(None, checked_options(HEAL_APPLY, options), lambda *_: False)  # type: ignore[arg-type]
+        HEAL_APPLY.result(None, checked_options(HEAL_APPLY, options), lambda *_: False)  # type: ignore[arg-type]
 
 
 def test_no_page_asks_for_healing_by_its_kind(operator: TestClient) -> None:

@@ -260,3 +260,21 @@ def test_short_answers_come_from_one_warm_process() -> None:
 
 def test_commands_that_can_run_long_are_jobs_by_their_entry() -> None:
     assert {"compare", "plan", "simulate", "whatif", "goodput"} <= set(job_kinds())
+
+
+@pytest.mark.parametrize(
+    ("text", "about"),
+    [
+        (
+            "name: Llama 3.1 405B on 16,384 H100  # Meta's\njob: {model: x}\n",
+            "Llama 3.1 405B on 16,384 H100",
+        ),
+        ('{\n  "name": "mine",\n  "job": {"model": "x"}\n}', "mine"),
+        ("name:\ncluster: {gpus: 8}\njob:\n  model: llama-2-7b\n", "llama-2-7b"),
+        ("job: {model: llama-2-7b, software: {name: nemo}}", "llama-2-7b"),
+        ("cluster: {gpus: 8}", ""),
+    ],
+)
+def test_a_job_is_listed_with_its_scenario(text: str, about: str) -> None:
+    request = JobRequest(kind="compare", text=text)
+    assert request.about == about

@@ -5,6 +5,8 @@ import {css, palette, ramps} from "./palette";
 import {CanvasSurface, type Surface} from "./surface";
 
 const GAP = 4; // cells between panels
+export const NAME_PX = 15; // above the first panels, for their names
+const LETTER_PX = 6; // of a name, about
 const MARK_PX = 18;
 const MAX_SIDE = 4096;
 
@@ -86,7 +88,8 @@ export function drawMatrixOn(surface: Surface, size: {width: number; height: num
   if (view.zoom >= 3) {
     for (const panel of plan.panels) {
       const block = layout.blocks[panel.block]!;
-      surface.text(view.x + panel.x * view.zoom, view.y + panel.y * view.zoom - 3, `${layout.pods[block.pod]} ${block.tier} ${block.faces}`, colours.quiet, 11);
+      const room = Math.floor(((panel.width + GAP) * view.zoom) / LETTER_PX); // letters up to the next panel
+      surface.text(view.x + panel.x * view.zoom, view.y + panel.y * view.zoom - 3, shortened(`${layout.pods[block.pod]} ${block.tier} ${block.faces}`, room), colours.quiet, 11);
     }
   }
   const taken: [number, number, number][] = [];
@@ -110,6 +113,8 @@ export function drawMatrixOn(surface: Surface, size: {width: number; height: num
     surface.text(left + 4, top + 12, mark.label, colours.text, 12, true);
   }
 }
+
+const shortened = (name: string, room: number) => (name.length <= room ? name : `${name.slice(0, Math.max(0, room - 2))}..`);
 
 function boundsOf(plan: MatrixPlan, cells: number[]) {
   const first = cells[0]!;

@@ -1,4 +1,5 @@
 // A fabric as blocks of cells, and the state of each cell; the page knows no topology.
+import {percent} from "../words";
 
 export interface BlockJson { pod: number; tier: string; faces: string; rows: string[]; columns: number | number[]; first: number }
 export interface LayoutJson { num_cells: number; pods: string[]; blocks: BlockJson[] }
@@ -49,18 +50,22 @@ export function cellName(layout: Layout, cell: number): string {
   return `${row.name} cable ${cell - row.first + 1} of ${row.length} ${block.faces === "hosts" ? "to hosts" : "upwards"}`;
 }
 
-/** Two bytes a cell: state, load. */
+/** What the second byte of a cell measures, and how a share of its most is said. */
+export interface Measure { name: string; says: (share: number) => string }
+export const LOAD: Measure = {name: "load", says: (share) => percent(share, 2)};
+
+/** Two bytes a cell: state, and a measure, as a rule the load. */
 export class CellStates {
   readonly data: Uint8Array;
-  constructor(readonly numCells: number, data?: Uint8Array) {
+  constructor(readonly numCells: number, data?: Uint8Array, readonly measure: Measure = LOAD) {
     this.data = data && data.length >= 2 * numCells ? data : new Uint8Array(2 * numCells);
   }
   state(cell: number): number { return this.data[2 * cell]!; }
-  /** 0 unknown, 1 idle to 255 the full rate. */
+  /** 0 unknown, 1 none to 255 the most. */
   load(cell: number): number { return this.data[2 * cell + 1]!; }
   loadSays(cell: number, length = 1): string {
     const most = this.mostLoad(cell, length);
-    return most ? `load ${Math.round(((most - 1) / 254) * 100)} %` : "load not known";
+    return `${this.measure.name} ${most ? this.measure.says((most - 1) / 254) : "not known"}`;
   }
   worst(first: number, length: number): number {
     let worst = 0;

@@ -6,8 +6,8 @@ import {query, setQuery} from "../route";
 import {whole} from "../words";
 import {drawCards, hitCards, planCards} from "./cards";
 import {drawFloor, type Floor, floorCsv, floorLabel, hitFloor, planFloor, rackCells, rackSays} from "./floor";
-import {drawMatrix, drawMatrixOn, hitMatrix, MatrixImage, planMatrix, type View} from "./matrix";
-import {type CellStates, cellName, type Layout, type Mark, rowOf, SEVERITY, STATES} from "./model";
+import {drawMatrix, drawMatrixOn, hitMatrix, MatrixImage, NAME_PX, planMatrix, type View} from "./matrix";
+import {type CellStates, cellName, type Layout, LOAD, type Mark, rowOf, SEVERITY, STATES} from "./model";
 import {CanvasSurface} from "./surface";
 import {css, palette, stateColour} from "./palette";
 
@@ -16,13 +16,14 @@ interface Props { layout: Layout; states: CellStates; version: number; marks: Ma
 /** Own JavaScript of drawing, for the tests of budgets. */
 export const drawTimes: number[] = [];
 
-export function FabricView({layout, states, version, marks, onMark, onCell, height = 460, loads = "none shown", onlyLoad = false, floor = null, floors = false}: Props) {
+export function FabricView({layout, states, version, marks, onMark, onCell, height = 460, loads = "", onlyLoad = false, floor = null, floors = false}: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const box = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(320);
   const [hover, setHover] = useState("");
   const asked = query.value.get("view");
-  const kind = asked === "matrix" ? "matrix" : asked === "floor" && floor ? "floor" : "cards";
+  // Cards draw states, not loads: where loads are all there is, the matrix comes first.
+  const kind = asked === "matrix" || (onlyLoad && asked !== "cards") ? "matrix" : asked === "floor" && floor ? "floor" : "cards";
   const pod = Number(query.value.get("pod") ?? -1);
   // By keys: into a switch of a pod, then a cable. Kept with its pod, so that none is lost that follows a change of pods at once.
   const [kept, setKept] = useState<{pod: number; layout: Props["layout"] | null; row: number; cell: number}>({pod: -1, layout: null, row: -1, cell: -1});
@@ -41,8 +42,9 @@ export function FabricView({layout, states, version, marks, onMark, onCell, heig
   useEffect(() => {
     if (kind !== "matrix") { matrix.current = null; return; }
     const made = planMatrix(layout, width / height);
-    const zoom = Math.min(width / made.width, height / made.height);
-    matrix.current = {plan: made, image: new MatrixImage(made), view: {x: (width - made.width * zoom) / 2, y: (height - made.height * zoom) / 2, zoom}};
+    const room = height - NAME_PX;
+    const zoom = Math.min(width / made.width, room / made.height);
+    matrix.current = {plan: made, image: new MatrixImage(made), view: {x: (width - made.width * zoom) / 2, y: NAME_PX + (room - made.height * zoom) / 2, zoom}};
   }, [kind, layout, width]);
 
   const draw = () => {
@@ -169,11 +171,11 @@ export function FabricView({layout, states, version, marks, onMark, onCell, heig
   return html`<section class="fabric" aria-label="Fabric">
     <div class="bar">
       <div role="group" aria-label="View">
-        <button aria-pressed=${kind === "cards"} onClick=${() => setQuery({view: null})}>Cards <kbd>c</kbd></button>
+        <button aria-pressed=${kind === "cards"} onClick=${() => setQuery({view: "cards"})}>Cards <kbd>c</kbd></button>
         <button aria-pressed=${kind === "matrix"} onClick=${() => setQuery({view: "matrix"})}>Matrix <kbd>m</kbd></button>
         ${(floors || floor) && html`<button aria-pressed=${kind === "floor"} onClick=${() => setQuery({view: "floor"})}>Floor <kbd>f</kbd></button>`}
       </div>
-      <${Legend} loads=${loads} onlyLoad=${onlyLoad} />
+      <${Legend} loads=${kind === "matrix" ? loads : ""} onlyLoad=${onlyLoad} measure=${states.measure.name} />
       <span class="spring"></span>
       <${Files} picture=${picture} />
     </div>
@@ -206,10 +208,10 @@ function rowCells(layout: Layout, row: number): number[] {
   return found ? Array.from({length: found.length}, (_, at) => found.first + at) : [];
 }
 
-export function Legend({loads, onlyLoad}: {loads: string; onlyLoad: boolean}) {
+export function Legend({loads, onlyLoad, measure = LOAD.name}: {loads: string; onlyLoad: boolean; measure?: string}) {
   const [low, high] = palette().up;
   return html`<span class="legend">${(onlyLoad ? [] : STATES).map((name) => html`<span class="key"><i class=${`look look-${name}`} style=${{background: stateColour(name)}}></i>${name}</span>`)}
-    <span class="key" title=${loads}>load <i class="ramp" style=${{background: `linear-gradient(to right, ${css(low)}, ${css(high)})`}}></i> ${loads}</span></span>`;
+    ${loads && html`<span class="key" title=${loads}>${measure} <i class="ramp" style=${{background: `linear-gradient(to right, ${css(low)}, ${css(high)})`}}></i> ${loads}</span>`}</span>`;
 }
 
 function podCounts(layout: Layout, states: CellStates, pod: number): number[] {
@@ -243,6 +245,6 @@ function fabricRows(layout: Layout, states: CellStates): Record<string, unknown>
     const row = rowOf(layout, cell);
     const block = layout.blocks[row.block]!;
     const load = states.load(cell);
-    return {group: layout.pods[block.pod]!, switch: row.name, cable: cell - row.first, faces: block.faces, state: STATES[states.state(cell)], load: load ? Number(((load - 1) / 254).toFixed(3)) : ""};
+    return {group: layout.pods[block.pod]!, switch: row.name, cable: cell - row.first, faces: block.faces, state: STATES[states.state(cell)], [states.measure.name]: load ? Number(((load - 1) / 254).toFixed(3)) : ""};
   });
 }

@@ -141,7 +141,7 @@ function Step({step, rest}: {step: any; rest: any}) {
     <div class="figures">
       <div><b>${seconds(step.step_time_s)}</b><span>step${step.interval ? ` (${seconds(step.interval.low)} to ${seconds(step.interval.high)})` : ""}</span></div>
       <div><b>${percent(step.mfu)}</b><span>MFU</span></div>
-      <div><b>${percent(step.exposed_share, 2)}</b><span>waits for the network</span></div>
+      <div><b>${percent(step.exposed_share, 2)}</b><span>waits for communication</span></div>
       <div><b>${si(step.tokens_per_s, "tok/s")}</b><span>tokens</span></div>
       <div><b>${si(step.memory_bytes?.total, "B")}</b><span>of ${si(step.memory_bytes?.capacity, "B")} memory</span></div>
       ${Math.abs(change) > 5e-4 && html`<div><b>${change > 0 ? "+" : ""}${percent(change, 2)}</b><span>against where you began</span></div>`}

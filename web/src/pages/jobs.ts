@@ -8,7 +8,7 @@ import {Table} from "../parts/table";
 import {go} from "../route";
 import {clock, percent, seconds} from "../words";
 
-export interface Job { job: string; kind: string; options: object; state: string; by: string; asked_s: number; began_s: number | null; ended_s: number | null; share: number | null; message: string; partial: boolean }
+export interface Job { job: string; kind: string; options: object; about: string; state: string; by: string; asked_s: number; began_s: number | null; ended_s: number | null; share: number | null; message: string; partial: boolean }
 
 export function JobsPage({job}: {job?: string}) {
   return job ? html`<${OneJob} id=${job} />` : html`<${AllJobs} />`;
@@ -26,6 +26,7 @@ function AllJobs() {
     <${Table} label="Jobs" rows=${jobs} height=${640} rowKey=${(one: Job) => one.job} onOpen=${(one: Job) => go(`/jobs/${one.job}`)}
       empty="No job has run yet. Start one from Design." columns=${[
       {title: "job", cell: (one: Job) => one.kind},
+      {title: "about", cell: (one: Job) => one.about},
       {title: "state", cell: (one: Job) => html`<${State} job=${one} />`},
       {title: "by", cell: (one: Job) => one.by},
       {title: "asked", cell: (one: Job) => clock(one.asked_s)},
@@ -75,7 +76,7 @@ export function JobBar({job}: {job: Job}) {
     go(job.kind === "simulate" ? `/simulate/${next.job}` : `/jobs/${next.job}`);
   };
   const running = job.state === "running" || job.state === "waiting";
-  return html`<div class="bar"><h1>${job.kind}</h1> <${State} job=${job} />
+  return html`<div class="bar"><h1>${job.kind}</h1> ${job.about} <${State} job=${job} />
     <span class="quiet">${job.by}, ${clock(job.asked_s)}${job.began_s && job.ended_s ? `, took ${seconds(job.ended_s - job.began_s)}` : ""}</span>
     <span class="spring"></span>
     ${running && html`<button onClick=${() => send("DELETE", `/jobs/${job.job}`)}>Stop${job.kind === "simulate" ? ", keep results" : ""}</button>`}

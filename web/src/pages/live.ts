@@ -17,7 +17,7 @@ export interface CaseJson { case: string; part: string; kind: string; state: Sta
 export interface LiveJson { name: string; time_s: number; now_s: number; sequence: number; status: string; sources: {source: string; fresh: boolean; error: string}[]; step_s: number | null; step_predicted_s?: number | null; step_designed_s: number | null; num_cells: number }
 
 const LOAD_MS = 700; // loads take more rows than states: they come after them
-const LOADS = "darker is busier: bytes between the last two looks over the rate, the busier way; palest is idle or not known";
+const LOADS = "from idle, or not known, to the full rate: bytes between the last two looks, the busier way";
 
 /** Let n and p lead to the next and the last of *open* cases, from the one that is shown; returns how to end it. */
 export function followCaseKeys(open: {case: string}[], shown: string): () => void {
@@ -116,7 +116,7 @@ export function LivePage() {
           {title: "part", cell: (one: CaseJson) => html`<i class=${`look look-${one.state}`}></i> <span title=${one.part}>${one.part.split(" (")[0]}</span>`},
           {title: "kind", cell: (one: CaseJson) => one.kind},
           {title: "sure", right: true, cell: (one: CaseJson) => percent(one.confidence, 2)},
-          {title: "GPUs hurt", right: true, cell: (one: CaseJson) => whole(one.hurts.num_gpus)},
+          {title: "GPUs", right: true, cell: (one: CaseJson) => whole(one.hurts.num_gpus)},
           {title: "since", cell: (one: CaseJson) => clock(one.opened_s).slice(5, 16)},
         ]} />
         ${layout && states && html`<details class="map-box" open><summary>Map</summary><${SmallMap} layout=${layout} states=${states} version=${version} /></details>`}

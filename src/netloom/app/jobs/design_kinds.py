@@ -1,30 +1,12 @@
-"""The commands of design as jobs; ``netloom.commands`` names each entry."""
+"""The commands of design as jobs and their options; ``netloom.commands`` names each entry."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from netloom.app.jobs.kind import JobKind, JobOptions, JsonResult
-from netloom.app.plan import plan
-from netloom.app.rank import rank
-from netloom.app.simulate import StepOptions, prepare, run_told
-from netloom.app.tune import tune
-from netloom.study.compare.comparison import compare
-from netloom.study.goodput.uptime import goodput
-from netloom.study.headroom.budget import headroom
-from netloom.study.plan.machines import PlanLimits, Wanted
-from netloom.study.predict.prediction import predict
-from netloom.study.serving.inference import infer
-from netloom.study.simulate.choices import Choices
-from netloom.study.simulate.replay import filmed, replay_of
-from netloom.study.size.sizing import size
-from netloom.study.span.spanning import span
-from netloom.study.tune.tuning import TuneRequest, objective_of
-from netloom.study.whatif.changes import changes_of
-from netloom.study.whatif.failure import whatif
-from netloom.study.whatif.share import share
+from netloom.app.jobs.kind import JobKind, JobOptions
 
 __all__ = [
     "COMPARE",
@@ -119,84 +101,6 @@ class HeadroomJobOptions(JobOptions):
     settings: Name = ""
 
 
-def _headroom(scenario: Any, options: HeadroomJobOptions, _: Any) -> JsonResult:
-    return headroom(
-        scenario,
-        cable_m=options.cable_m,
-        mtu_bytes=options.mtu_bytes,
-        num_priorities=options.priorities,
-        settings=options.settings,
-    )
-
-
-def _compare(scenario: Any, options: CompareJobOptions, on_progress: Any) -> JsonResult:
-    if options.chips:
-        return compare(
-            scenario,
-            chips=options.architectures,
-            engine=options.engine,
-            seed=options.seed,
-            on_progress=on_progress,
-        )
-    return compare(scenario, engine=options.engine, seed=options.seed, on_progress=on_progress)
-
-
-def _predict(scenario: Any, options: EngineJobOptions, _: Any) -> JsonResult:
-    return predict(scenario, engine=options.engine, seed=options.seed)
-
-
-def _plan(scenario: Any, options: PlanJobOptions, on_progress: Any) -> JsonResult:
-    if options.topologies == ("search",):
-        limits = PlanLimits(budget_usd=options.budget_usd, power_w=options.power_w)
-        return plan(scenario, topologies="search", limits=limits, on_progress=on_progress)
-    return plan(
-        scenario,
-        objective=options.objective,
-        wanted=Wanted(
-            gpus=options.gpus,
-            technologies=options.technologies,
-            topologies=options.topologies,
-            software=options.software,
-        ),
-        limits=PlanLimits(budget_usd=options.budget_usd, power_w=options.power_w),
-        exhaustive=options.exhaustive,
-        on_progress=on_progress,
-    )
-
-
-def _simulate(scenario: Any, options: SimulateJobOptions, on_progress: Any) -> JsonResult:
-    prepared = prepare(
-        scenario,
-        engine=options.engine,
-        technology=options.technology,
-        choices=Choices(
-            congestion_control=options.congestion_control,
-            load_balancing=options.load_balancing,
-            transport=options.transport,
-            flow_control=options.flow_control,
-            ecn=options.ecn,
-            settings=options.settings,
-            qps=options.qps,
-        ),
-        step=StepOptions() if options.step else None,
-    )
-    stop_s = prepared.stop_s if options.until_s is None else options.until_s
-    return run_told(
-        filmed(prepared.case), seeds=options.seeds, until_s=stop_s, on_progress=on_progress
-    )
-
-
-def _span(scenario: Any, options: SpanJobOptions, _: Any) -> JsonResult:
-    return span(scenario, length_m=options.length_m)
-
-
-def _whatif(scenario: Any, options: WhatIfJobOptions, on_progress: Any) -> JsonResult:
-    if options.rank:
-        return rank(scenario, options.rank, on_progress=on_progress)
-    changes = changes_of(fail=options.fail, drain=options.drain, slow=options.slow)
-    return whatif(scenario, changes)
-
-
 class TuneJobOptions(JobOptions):
     """Of ``tune``."""
 
@@ -207,29 +111,22 @@ class TuneJobOptions(JobOptions):
     seed: Seed = 0
 
 
-def _tune(scenario: Any, options: TuneJobOptions, on_progress: Any) -> JsonResult:
-    request = TuneRequest(
-        objective=options.objective or objective_of(scenario),
-        over=options.over,
-        budget=options.budget,
-        seed=options.seed,
-    )
-    return tune(
-        scenario, request=request, stages=options.stages, workers=1, on_progress=on_progress
-    )
-
-
-COMPARE: Final = JobKind(options=CompareJobOptions, run=_compare)
-PREDICT: Final = JobKind(options=EngineJobOptions, run=_predict)
-PLAN: Final = JobKind(options=PlanJobOptions, run=_plan)
+COMPARE: Final = JobKind(options=CompareJobOptions, run="netloom.app.jobs.design_runs:compare_job")
+PREDICT: Final = JobKind(options=EngineJobOptions, run="netloom.app.jobs.design_runs:predict_job")
+PLAN: Final = JobKind(options=PlanJobOptions, run="netloom.app.jobs.design_runs:plan_job")
 SIMULATE: Final = JobKind(
-    options=SimulateJobOptions, run=_simulate, keeps_partial=True, frames=replay_of
+    options=SimulateJobOptions,
+    run="netloom.app.jobs.design_runs:simulate_job",
+    keeps_partial=True,
+    frames="netloom.study.simulate.replay:replay_of",
 )
-WHATIF: Final = JobKind(options=WhatIfJobOptions, run=_whatif)
-GOODPUT: Final = JobKind(options=NoOptions, run=lambda scenario, *_: goodput(scenario))
-HEADROOM: Final = JobKind(options=HeadroomJobOptions, run=_headroom)
-INFER: Final = JobKind(options=NoOptions, run=lambda scenario, *_: infer(scenario))
-SHARE: Final = JobKind(options=NoOptions, run=lambda scenario, *_: share(scenario))
-SIZE: Final = JobKind(options=NoOptions, run=lambda scenario, *_: size(scenario))
-SPAN: Final = JobKind(options=SpanJobOptions, run=_span)
-TUNE: Final = JobKind(options=TuneJobOptions, run=_tune)
+WHATIF: Final = JobKind(options=WhatIfJobOptions, run="netloom.app.jobs.design_runs:whatif_job")
+GOODPUT: Final = JobKind(options=NoOptions, run="netloom.app.jobs.design_runs:goodput_job")
+HEADROOM: Final = JobKind(
+    options=HeadroomJobOptions, run="netloom.app.jobs.design_runs:headroom_job"
+)
+INFER: Final = JobKind(options=NoOptions, run="netloom.app.jobs.design_runs:infer_job")
+SHARE: Final = JobKind(options=NoOptions, run="netloom.app.jobs.design_runs:share_job")
+SIZE: Final = JobKind(options=NoOptions, run="netloom.app.jobs.design_runs:size_job")
+SPAN: Final = JobKind(options=SpanJobOptions, run="netloom.app.jobs.design_runs:span_job")
+TUNE: Final = JobKind(options=TuneJobOptions, run="netloom.app.jobs.design_runs:tune_job")

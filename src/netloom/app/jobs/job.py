@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
@@ -12,6 +13,10 @@ __all__ = ["ENDED", "JobLimits", "JobRecord", "JobRequest", "JobState"]
 
 JobState: TypeAlias = Literal["waiting", "running", "done", "failed", "stopped"]
 ENDED: Final = frozenset({"done", "failed", "stopped"})
+MAX_ABOUT: Final = 80
+# A line of YAML or JSON; a job is listed often, and its text is not read again for that.
+_NAME: Final = re.compile(r'^\s{0,2}"?name"?:[ \t]*([^\s#{][^#\n]*)', re.MULTILINE)
+_MODEL: Final = re.compile(r'"?\bmodel"?:[ \t]*([^\s#{,}]+)')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +46,12 @@ class JobRequest:
     by: str = ""
     replaces: str = ""
     limits: JobLimits = JobLimits()
+
+    @property
+    def about(self) -> str:
+        """The scenario's name, else its model's; empty where it has neither."""
+        found = _NAME.search(self.text) or _MODEL.search(self.text)
+        return found[1].strip(" \"',")[:MAX_ABOUT] if found else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +86,7 @@ class JobRecord:
             "job": self.id,
             "kind": self.request.kind,
             "options": dict(self.request.options),
+            "about": self.request.about,
             "state": self.state,
             "by": self.request.by,
             "asked_s": self.asked_s,

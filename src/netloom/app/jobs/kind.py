@@ -13,10 +13,7 @@ from netloom.commands import COMMANDS, command_named
 from netloom.errors import Problem, SpecError, Where
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Mapping
 
     from netloom.results.progress import OnProgress
     from netloom.spec.scenario import Scenario
@@ -56,9 +53,8 @@ class JsonResult(Protocol):
 class JobFrames(Protocol):
     """What a page can replay."""
 
-    @property
-    def load(self) -> NDArray[np.uint8]:
-        """A row a frame, a byte a cell."""
+    def frames(self) -> bytes:
+        """Return a byte a cell, frame by frame, of one quantity after the other."""
 
     def to_json(self) -> dict[str, Any]:
         """Return what the frames are of."""
@@ -70,17 +66,28 @@ class JobKind:
 
     Attributes:
         options: What may be set.
-        run: Gives the command's result.
+        run: Path of what gives the command's result, from a scenario, options and progress. Only
+            the process that runs it imports it: a server checks options alone.
         keeps_partial: Whether it ends by itself, with what it has, when progress answers true.
         touches_fabric: Whether it may change a network; such jobs are for operators.
-        frames: Gives what a page can replay of the result; None where there is nothing.
+        frames: Path of what gives the frames that a page can replay of the result; empty for none.
     """
 
     options: type[JobOptions]
-    run: Callable[[Scenario, Any, OnProgress], JsonResult]
+    run: str
     keeps_partial: bool = False
     touches_fabric: bool = False
-    frames: Callable[[Any], JobFrames | None] | None = None
+    frames: str = ""
+
+    def result(self, scenario: Scenario, options: JobOptions, progress: OnProgress) -> JsonResult:
+        """Run the command."""
+        found: JsonResult = _at(self.run)(scenario, options, progress)
+        return found
+
+    def frames_of(self, result: JsonResult) -> JobFrames | None:
+        """Return what a page can replay; None where there is nothing."""
+        found: JobFrames | None = _at(self.frames)(result) if self.frames else None
+        return found
 
 
 def job_kinds() -> tuple[str, ...]:
@@ -100,9 +107,13 @@ def job_kind(name: str) -> JobKind:
         raise SpecError(
             key="kind", what=f"no job is called {name!r}", remedy=f"use {', '.join(job_kinds())}"
         )
-    module, _, attribute = path.partition(":")
-    found: JobKind = getattr(import_module(module), attribute)
+    found: JobKind = _at(path)
     return found
+
+
+def _at(path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    return getattr(import_module(module), attribute)
 
 
 def checked_options(kind: JobKind, options: Mapping[str, Any]) -> JobOptions:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from netloom.errors import SpecError
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -25,11 +27,21 @@ def read_replay(path: Path) -> dict[str, Any] | None:
     return found
 
 
-def read_frames(path: Path, first: int, last: int) -> bytes:
-    """Return the frames from *first* to before *last*; those that are there."""
+def read_frames(path: Path, quantity: str, first: int, last: int) -> bytes:
+    """Return the frames of a quantity from *first* to before *last*; those that are there.
+
+    Raises:
+        SpecError: there are no frames of that quantity.
+    """
     with path.open("rb") as file:
         head = json.loads(file.readline())
+        if quantity not in head["quantities"]:
+            raise SpecError(
+                key="of",
+                what=f"no frames of {quantity!r}",
+                remedy=f"use {', '.join(head['quantities'])}",
+            )
         cells, count = head["fabric"]["num_cells"], head["num_frames"]
         first = max(0, min(first, count))
-        file.seek(first * cells, 1)
+        file.seek((head["quantities"].index(quantity) * count + first) * cells, 1)
         return file.read(max(0, min(last, count) - first) * cells)

@@ -101,10 +101,9 @@ def _run(asked: dict[str, Any], out: IO[str], stop: threading.Event) -> dict[str
         progress = _Progress(out, stop, keeps_partial=kind.keeps_partial)
         files = NamedFiles(**asked.get("files", {}))
         scenario = files.found(parse(asked["text"], name="scenario"))
-        found = kind.run(scenario, options, progress)
+        found = kind.result(scenario, options, progress)
         path = Path(asked["result"])
-        if kind.frames is not None:
-            _write_frames(replay_path(path), kind.frames(found))
+        _write_frames(replay_path(path), kind.frames_of(found))
         _write_whole(path, result_envelope(name, found.to_json()))
     except JobStoppedError:
         return {"ended": "stopped", "partial": False}
@@ -135,7 +134,7 @@ def _write_frames(path: Path, frames: JobFrames | None) -> None:
         return
     part = path.with_suffix(".part")
     head = json.dumps(frames.to_json(), allow_nan=False).encode()
-    part.write_bytes(head + b"\n" + frames.load.tobytes())
+    part.write_bytes(head + b"\n" + frames.frames())
     part.replace(path)
 
 

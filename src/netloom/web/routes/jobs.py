@@ -99,12 +99,13 @@ async def replay(request: Request) -> Response:
 
 
 async def frames(request: Request) -> Response:
-    """Return frames, a byte a cell; ``from`` and ``to`` choose some."""
+    """Return frames, a byte a cell: ``of`` which quantity, ``from`` and ``to`` which of them."""
     path = await _replay_of(request)
     if not path.is_file():
         raise HttpError(HTTPStatus.NOT_FOUND, "this job has no frames")
     first, last = (_frame(request, *one) for one in (("from", 0), ("to", MAX_FRAMES)))
-    return raw_reply(await run_in_threadpool(read_frames, path, first, last))
+    quantity = request.query_params.get("of", "load")
+    return raw_reply(await run_in_threadpool(read_frames, path, quantity, first, last))
 
 
 async def _replay_of(request: Request) -> Path:
