@@ -10,6 +10,7 @@ import pytest
 
 from netloom.errors import InfeasibleError
 from netloom.fabric.size import choose, design
+from netloom.fabric.topologies import clos_size
 from netloom.fabric.topologies.dragonfly_plus import DragonflyPlus
 from netloom.fabric.topologies.fat_tree import FatTree
 from netloom.fabric.topologies.multi_plane import MultiPlane
@@ -78,6 +79,24 @@ def test_a_leaf_oversubscribed_three_to_one_has_48_hosts_and_16_uplinks() -> Non
     plan = sized(FatTree(oversubscription=3), 252)
     assert shape(plan) == [(42, 48, 16), (16, 42, 0)]
     assert plan.reaches[-1].taper == 3
+
+
+def test_tapered_leaves_stay_emptier_where_that_saves_spines() -> None:
+    # Full: d = 128 x 2 / 3 = 85 and u = 43, a prime, so each rail has 43 spines. As many leaves,
+    # four, take 256 nodes by 64, with 32 uplinks: 4 x 32 = 128, the ports of one spine.
+    plan = sized(RailOnly(oversubscription=2), 256, radix=128)
+    assert shape(plan) == [(32, 64, 32), (8, 128, 0)]
+    assert plan.reaches[-1].taper == 2
+
+
+@pytest.mark.parametrize("num_nodes", [20, 70, 100, 256, 700])
+@pytest.mark.parametrize("kind", [FatTree, RailFatTree, RailOnly])
+def test_oversubscription_never_takes_more_switches(kind: type[FatTree], num_nodes: int) -> None:
+    counts = [
+        sum(tier.num_switches for tier in sized(kind(oversubscription=taper), num_nodes).tiers)
+        for taper in (1, 2, 3, 4)
+    ]
+    assert counts[0] == max(counts)
 
 
 def test_faster_uplinks_take_up_their_share_of_the_switch() -> None:
@@ -300,3 +319,13 @@ def test_a_rack_of_computers_is_wired_computer_by_computer() -> None:
     )
     assert (found.num_nodes, found.num_gpus, found.num_rails) == (16, 1152, 4)
     assert [tier.num_switches for tier in found.tiers] == [36, 32]
+
+
+def test_the_room_of_a_network_is_looked_for_once_for_all_numbers_of_nodes() -> None:
+    """A fat tree of two tiers of 64 ports joins 64^2 / 2 NICs: 256 nodes of 8."""
+    clos_size._max_nodes_of.cache_clear()
+    notes = [sized(FatTree(tiers=2), nodes).notes for nodes in (100, 200, 256)]
+    found = clos_size._max_nodes_of.cache_info()
+    assert (found.misses, found.hits) == (1, 2)
+    more = [next(note for note in said if "joins up to 256 nodes" in note) for said in notes]
+    assert [note.rpartition(": ")[2] for note in more] == ["156 more", "56 more", "0 more"]

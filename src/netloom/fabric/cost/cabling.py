@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from netloom.fabric.cost.layout import LENGTHS_M
 from netloom.fabric.cost.modules import CableGroup, Modules, apportion, count_modules
 from netloom.fabric.cost.optics import Shop, devices
 
@@ -25,14 +26,7 @@ if TYPE_CHECKING:
     from netloom.fabric.design import Design
     from netloom.parts.parts import CableType, Node, Transceiver
 
-__all__ = ["LENGTHS_M", "Cabling", "cable_up"]
-
-# The lengths fibre is sold in: NVIDIA LinkX MFP7E10 and MFP7E30 up to 150 m (recalled), then in
-# steps that trunk cables are ordered in (assumed).
-LENGTHS_M: Final = (
-    *(1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 35, 40, 50, 60, 70, 100, 150),
-    *(200, 250, 300, 400, 500, 750, 1000, 1500, 2000, 3000, 5000, 10000),
-)
+__all__ = ["Cabling", "cable_up"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from netloom.parts.parts import Node
     from netloom.spec.scenario import Floor
 
-__all__ = ["FloorLayout", "StageLengths", "lay_out", "nodes_per_rack"]
+__all__ = ["LENGTHS_M", "FloorLayout", "StageLengths", "lay_out", "nodes_per_rack"]
+
+# The lengths fibre is sold in: NVIDIA LinkX MFP7E10 and MFP7E30 up to 150 m (recalled), then in
+# steps that trunk cables are ordered in (assumed).
+LENGTHS_M: Final = (
+    *(1, 2, 3, 5, 7, 10, 15, 20, 25, 30, 35, 40, 50, 60, 70, 100, 150),
+    *(200, 250, 300, 400, 500, 750, 1000, 1500, 2000, 3000, 5000, 10000),
+)
 
 # Assumed. With it the 127-node H100 SuperPOD takes 32 + 4 + 1 racks; NVIDIA RA-11333-001 V11,
 # table 7, lists 38 with those of management and storage.

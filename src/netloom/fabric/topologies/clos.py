@@ -152,8 +152,25 @@ def plan_clos(order: ClosOrder, num_tiers: int | None) -> Clos | None:
     None when there is no such network. There are as few pods as can be; but where nothing is
     tapered between them there may be up to a quarter more, if that saves switches, or as many
     switches and fewer cables: 9 full pods of 32 leaves want 256 cores of 64 ports, 10 of 29
-    only 160.
+    only 160. A tapered leaf may have fewer hosts where that saves switches and takes no more
+    leaves: 85 hosts of 128 ports want 43 uplinks, a prime, so as many spines; 64 want 32.
     """
+    full = _plan_full(order, num_tiers)
+    if full is None or full.num_tiers == 1 or order.oversubscription <= 1 or order.hosts_per_leaf:
+        return full
+    most = full.leaves.ports_per_leaf
+    fewest = -(-order.num_nodes * order.num_nics // full.leaves.num_leaves)
+    emptier = (
+        _plan_full(replace(order, hosts_per_leaf=hosts), full.num_tiers)
+        for hosts in range(most - 1, fewest - 1, -1)
+    )
+    alike = [plan for plan in emptier if plan and plan.leaves.num_leaves == full.leaves.num_leaves]
+    saved = min([full, *alike], key=_num_switches)
+    return replace(saved, order=order)
+
+
+def _plan_full(order: ClosOrder, num_tiers: int | None) -> Clos | None:
+    """Return the network whose leaves have all the hosts that fit."""
     fitting = _first_fit(order, num_tiers)
     if fitting is None:
         return None
@@ -198,9 +215,12 @@ def _first_fit(order: ClosOrder, num_tiers: int | None) -> _Fitting | None:
 
 
 def _thrift(clos: Clos) -> tuple[int, int, int]:
-    num_switches = sum(level.num_switches for level in clos.levels)
     num_cables = sum(level.num_switches * level.num_up for level in clos.levels)
-    return num_switches, num_cables, clos.levels[1].num_blocks
+    return _num_switches(clos), num_cables, clos.levels[1].num_blocks
+
+
+def _num_switches(clos: Clos) -> int:
+    return sum(level.num_switches for level in clos.levels)
 
 
 def _single_switch(order: ClosOrder) -> Leaves | None:

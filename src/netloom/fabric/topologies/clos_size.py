@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from netloom.errors import InfeasibleError
@@ -283,6 +284,11 @@ def _single_note(clos: Clos, names: tuple[str, ...]) -> str:
 
 def _max_nodes(order: ClosOrder, num_tiers: int) -> int:
     """Return the most nodes that *num_tiers* tiers join; 0 when not even one."""
+    return _max_nodes_of(replace(order, num_nodes=1), num_tiers)
+
+
+@lru_cache(maxsize=1024)  # a search asks for many sizes of one network
+def _max_nodes_of(order: ClosOrder, num_tiers: int) -> int:
     fewer, more = 0, 1
     while fits_clos(replace(order, num_nodes=more), num_tiers):
         fewer, more = more, more * 2

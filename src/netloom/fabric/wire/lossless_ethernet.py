@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from netloom.errors import CatalogError, InfeasibleError
-from netloom.fabric.cost.cabling import LENGTHS_M
+from netloom.fabric.cost.layout import LENGTHS_M
 from netloom.fabric.wire import headroom
 
 if TYPE_CHECKING:

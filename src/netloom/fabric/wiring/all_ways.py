@@ -28,12 +28,15 @@ class PairLinks:
         link: That the pair may take.
         chooses: Whether it is one of several next links.
         goal: Of the endpoint that the pair goes to.
+        share: What of the pair takes the link, where every vertex spreads what comes to it evenly
+            over its next links.
     """
 
     pair: NDArray[np.int64]
     link: NDArray[np.int64]
     chooses: NDArray[np.bool_]
     goal: NDArray[np.int64]
+    share: NDArray[np.float64]
 
 
 def all_ways(
@@ -50,28 +53,36 @@ def all_ways(
     """
     walk = _Walk(wiring, static=static)
     pair, at = np.arange(len(source)), source.astype(np.int64)
-    found: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]] = []
+    comes = np.ones(len(source))
+    found: list[_Hop] = []
     for _ in range(MAX_HOPS):
         if not len(pair):
             break
         row, link, chooses = walk.next(at, target[pair])
-        found.append((pair[row], link, chooses))
+        share = (comes / np.bincount(row, minlength=len(at)))[row]
+        found.append((pair[row], link, chooses, share))
         pair, at = pair[row], wiring.link_target[link].astype(np.int64)
         key = pair * wiring.num_vertices + at
-        _, first = np.unique(key, return_index=True)
-        first = np.sort(first)
-        pair, at = pair[first], at[first]
-        going = at != target[pair]
-        pair, at = pair[going], at[going]
-    columns = [np.concatenate(column) for column in zip(*found, strict=True)]
-    order = np.argsort(columns[0], kind="stable")
-    pair = columns[0][order]
+        _, first, place = np.unique(key, return_index=True, return_inverse=True)
+        comes = np.asarray(np.bincount(place.reshape(-1), share), dtype=np.float64)
+        order = np.argsort(first)
+        first, comes = first[order], comes[order]
+        going = at[first] != target[pair[first]]
+        pair, at, comes = pair[first[going]], at[first[going]], comes[going]
+    columns = zip(*found, strict=True)
+    pairs, links, choose, shares = (np.concatenate(column) for column in columns)
+    order = np.argsort(pairs, kind="stable")
     return PairLinks(
-        pair=pair,
-        link=columns[1][order],
-        chooses=columns[2][order],
-        goal=wiring.goal[target[pair]].astype(np.int64),
+        pair=pairs[order],
+        link=links[order],
+        chooses=choose[order],
+        goal=wiring.goal[target[pairs[order]]].astype(np.int64),
+        share=shares[order],
     )
+
+
+# Of each next link of a hop: pair, link, whether there was a choice, share.
+_Hop = tuple["NDArray[np.int64]", "NDArray[np.int64]", "NDArray[np.bool_]", "NDArray[np.float64]"]
 
 
 class _Walk:
