@@ -121,8 +121,8 @@ MONEY: Final = Dimension(
     name="price",
     base="USD",
     example="36000USD",
-    units={"USD": 1.0, "kUSD": 1e3, "MUSD": 1e6},
-    shown=("MUSD", "kUSD", "USD"),
+    units={"USD": 1.0, "kUSD": 1e3, "MUSD": 1e6, "BUSD": 1e9},
+    shown=("BUSD", "MUSD", "kUSD", "USD"),
 )
 FLOPS: Final = Dimension(
     name="compute rate",

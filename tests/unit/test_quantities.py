@@ -6,6 +6,7 @@ from netloom.errors import SpecError
 from netloom.units import (
     DIMENSIONS,
     LENGTH,
+    MONEY,
     POWER,
     RATE,
     SHARE,
@@ -88,6 +89,7 @@ def test_a_long_text_is_cut_in_the_message() -> None:
         (0.0, LENGTH, "0m"),
         (0.0, SHARE, "0%"),
         (-3.0, LENGTH, "-3m"),
+        (10.1271e9, MONEY, "10.1BUSD"),
         (9999.94e15, RATE, "9999.9Pbps"),  # beyond the largest unit: whole digits, no exponent
         (float("inf"), RATE, "inf"),
     ],

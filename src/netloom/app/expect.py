@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Final, TextIO
 from netloom.errors import LabError, SpecError
 from netloom.formats.benchmarks import nccl_tests
 from netloom.formats.benchmarks.results import collective_called
-from netloom.formats.nccl.setup import parse_setup, way_of_network
+from netloom.formats.nccl.setup import parse_setup
+from netloom.formats.nccl.setup_facts import way_of_network
 from netloom.study.expect.expectation import MeasuredTest, expect_collectives, expect_tests
 from netloom.study.expect.facts import SetupFacts
 from netloom.study.expect.sizes import sizes_of
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from netloom.formats.benchmarks.nccl_run import CollectiveTest
     from netloom.formats.benchmarks.results import CollectiveTiming
-    from netloom.formats.nccl.setup import NcclSetup
+    from netloom.formats.nccl.setup_facts import NcclSetup
     from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
     from netloom.study.expect.expectation import Expectation

@@ -123,8 +123,14 @@ def _usage(error: CycloptsError) -> str:
         return renamed
     if "--why requires an argument" in said:
         said = "--why requires an argument: a field of the JSON, or all."
+    if "requires an argument" in said and _names_negative(error.root_input_tokens or ()):
+        said += " A value that begins with '-' is joined by '=', as in --length=-1m."
     command = " ".join(("netloom", *(error.command_chain or ())))
     return f"{said} Try '{command} --help'."
+
+
+def _names_negative(words: Sequence[str]) -> bool:
+    return any(word[:1] == "-" and word[1:2].isdigit() for word in words)
 
 
 def _abandon_output() -> None:

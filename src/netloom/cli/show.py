@@ -6,12 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from rich.console import Console
-
 from netloom.cli.exits import Exit
 from netloom.cli.options import Output
 from netloom.cli.output import announce, emit_json
-from netloom.report.why import why_tree
 from netloom.results.condition import parse_condition
 from netloom.results.plain import to_plain
 from netloom.results.write import write_atomically
@@ -58,7 +55,7 @@ def show(
     if output.json:
         emit_json(result if tree is None else tree)
     else:
-        _print(text() if tree is None else why_tree(tree))
+        _print(text() if tree is None else _tree(tree))
         if report is not None:
             print(f"\nReport: {report}")
     return code
@@ -69,7 +66,15 @@ def _print(said: RenderableType) -> None:
     if isinstance(said, str):
         print(said)
     else:
+        from rich.console import Console  # noqa: PLC0415  (JSON and lines do without)
+
         Console().print(said)
+
+
+def _tree(why: Why) -> RenderableType:
+    from netloom.report.why import why_tree  # noqa: PLC0415  (rich)
+
+    return why_tree(why)
 
 
 def verdict(output: Output, result: Mapping[str, Any]) -> int:

@@ -25,6 +25,7 @@ NO_CAUSE: Final = "No single cause is worth 2 % of the step."
 NO_CHANGE: Final = (
     "No single change that netloom tries would make such a step; a trace says more (--trace)."
 )
+NO_NEED: Final = "Nothing needs explaining; a trace says where the time goes (--trace)."
 MAX_VARIANTS: Final = 6
 
 
@@ -45,10 +46,19 @@ def headline(found: Explanation) -> str:
     """Return both times in one line."""
     predicted_s = found.prediction.step.duration_s
     more = found.measured_s / predicted_s - 1
-    return (
+    said = (
         f"measured {_time(found.measured_s)}, predicted {_time(predicted_s)}: "
         f"{abs(more):.1%} {'longer' if more > 0 else 'shorter'}"
     )
+    return f"{said}, {within}" if (within := _within(found)) else said
+
+
+def _within(found: Explanation) -> str:
+    """Return that the interval of the prediction holds what was measured; empty where not."""
+    interval = found.prediction.step.interval
+    if interval is None or not interval.low_s <= found.measured_s <= interval.high_s:
+        return ""
+    return f"within what was expected ({_time(interval.low_s)} to {_time(interval.high_s)})"
 
 
 def _verdict(found: Explanation) -> Iterator[RenderableType]:
@@ -68,7 +78,8 @@ def verdict_lines(found: Explanation) -> list[str]:
             *(f"{one.change}: {_time(one.step_s)} ({one.off:+.1%})" for one in shown),
         ]
     if not found.causes:
-        return [NO_CAUSE if found.lines else NO_CHANGE]
+        unexplained = "" if _within(found) else NO_CHANGE
+        return [NO_CAUSE if found.lines else unexplained or NO_NEED]
     return [
         f"{one.name}, worth {_time(one.worth_s)} a step: {one.what}; {one.remedy}"
         for one in found.causes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from rich.console import Group
 from rich.table import Table
 
 from netloom.units import TIME, format_quantity
@@ -11,14 +12,21 @@ from netloom.units import TIME, format_quantity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.console import RenderableType
+
     from netloom.study.predict.hash_variance import HashVariance
 
-__all__ = ["HEADINGS", "luck_cells", "luck_table"]
+__all__ = ["HEADINGS", "luck_cells", "with_luck"]
 
 HEADINGS: Final = ("technology", "mean", "95 % sure of the mean", "p5", "p50", "p95")
 
 
-def luck_table(found: Sequence[HashVariance]) -> Table:
+def with_luck(said: RenderableType, found: Sequence[HashVariance]) -> RenderableType:
+    """Return *said*, and below it the draws where any were made."""
+    return Group(said, "", _luck_table(found)) if found else said
+
+
+def _luck_table(found: Sequence[HashVariance]) -> Table:
     """Return mean with its interval and the spread, a row a technology."""
     count = len(found[0].seeds)
     table = Table(

@@ -77,7 +77,8 @@ def headline(found: HeadroomBudget) -> str:
     settings = found.settings
     share = settings.headroom_bytes / found.buffer_bytes
     return (
-        f"{found.port_headroom_bytes:,} B of headroom a port and priority at {found.longest_m} m; "
+        f"{found.port_headroom_bytes:,} B of headroom a port and priority at "
+        f"{found.longest_m:,g} m; "
         f"{settings.headroom_bytes:,} B a switch ({share:.1%} of its buffer); "
         f"{settings.pool_bytes:,} B are left to share"
     )
@@ -95,7 +96,7 @@ def port_rows(found: HeadroomBudget) -> list[tuple[str, ...]]:
         (
             port.ports,
             format_quantity(port.rate_bps, RATE),
-            f"{port.length_m} m",
+            f"{port.length_m:,g} m",
             _bytes(port.headroom_bytes),
             _bytes(port.textbook_bytes),
             _bytes(port.sonic_bytes),

@@ -46,6 +46,7 @@ def headroom_page(found: HeadroomBudget) -> str:
                 caption="What deploy writes and simulate runs.",
                 headings=SETTINGS,
                 rows=setting_rows(found),
+                is_words=True,
                 notes=tuple(check_lines(found)),
             ),
             HtmlTable(
@@ -53,6 +54,7 @@ def headroom_page(found: HeadroomBudget) -> str:
                 caption="The nearest limit first.",
                 headings=LIMITS,
                 rows=limit_rows(found),
+                is_words=True,
             ),
         ),
     )

@@ -5,12 +5,10 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
-from netloom.report.charts import draw
-
 if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
     from netloom.report.sections import Page
 
 __all__ = ["render"]
@@ -23,6 +21,11 @@ def render(page: Page) -> str:
 
 @cache
 def _environment() -> Environment:
+    # Every command can write a page, few do.
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+
+    from netloom.report.charts import draw  # noqa: PLC0415
+
     made = Environment(
         loader=PackageLoader("netloom.report"),
         autoescape=True,
@@ -37,4 +40,6 @@ def _environment() -> Environment:
 
 def _drawn(markup: str) -> Markup:
     """Return what the charts drew as markup: they escape every name they are given."""
+    from markupsafe import Markup  # noqa: PLC0415
+
     return Markup(markup)  # noqa: S704

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Group
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -15,10 +17,11 @@ from netloom.step.software import switches_of, written_switch
 from netloom.units import SIZE, TIME, format_count, format_quantity
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
     from netloom.spec.tuning import Tuning
     from netloom.step.model import Memory, Step
+    from netloom.step.practice import Practice
     from netloom.study.predict.prediction import Prediction
 
 __all__ = [
@@ -78,9 +81,15 @@ def software_line(prediction: Prediction) -> str:
     given, practice = prediction.scenario.job.software, prediction.step.practice
     told = switches_of(practice)
     changed = [written_switch(name, told[name]) for name in given.switches()]
-    default = [] if given.name else ["by default; name yours in job.software"]
+    default = [] if given.name else [_by_default(practice)]
     noted = f" ({', '.join([*changed, *default])})" if changed or default else ""
     return f"software {practice.title}{noted}"
+
+
+def _by_default(practice: Practice) -> str:
+    """Return that *practice* is assumed, and what its age costs most."""
+    unfused = ", without FlashAttention" if practice.attention == "unfused" else ""
+    return f"by default{unfused}; name yours in job.software"
 
 
 def published_lines(prediction: Prediction) -> list[str]:
@@ -117,13 +126,26 @@ def span(step: Step, *, joint: str = " to ") -> str:
     return f"{found.low_s / TIME.units[unit]:.3g}{joint}{high}"
 
 
+@dataclass(frozen=True, slots=True)
+class _ShareBar:
+    """A share as a bar; on a narrow terminal all bars of a column are shorter alike."""
+
+    share: float
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text("#" * round(self.share * min(_BAR, options.max_width)), style="blue")
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(1, min(_BAR, options.max_width))
+
+
 def _breakdown(step: Step) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in (*HEADINGS, ""):
         right = heading in {"time", "share", "hidden besides"}
         table.add_column(heading, justify="right" if right else "left")
     for share, cells in breakdown_rows(step):
-        table.add_row(*cells, Text("#" * round(share * _BAR), style="blue"))
+        table.add_row(*cells, _ShareBar(share))
     return table
 
 

@@ -7,8 +7,6 @@ import io
 import json
 from typing import TYPE_CHECKING
 
-from nanoarrow.ipc import StreamWriter
-
 if TYPE_CHECKING:
     from netloom.results.table import Cell, Table
 
@@ -29,6 +27,8 @@ def csv_text(table: Table) -> str:
 
 def arrow_bytes(table: Table) -> bytes:
     """Return the table as an Arrow IPC stream; units are field metadata."""
+    from nanoarrow.ipc import StreamWriter  # noqa: PLC0415  (native code)
+
     buffer = io.BytesIO()
     with StreamWriter.from_writable(buffer) as writer:
         writer.write_stream(table)

@@ -14,13 +14,14 @@ import os
 import secrets
 import sqlite3
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Self
 
 from netloom.errors import OutputError
+from netloom.results.sqlite_file import SqliteFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
+    from pathlib import Path
     from types import TracebackType
 
 __all__ = ["AnswerStore", "Claim", "Record"]
@@ -88,18 +89,16 @@ class AnswerStore:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = Path(path).absolute()
         self._driver = secrets.token_hex(8)
         self._alive: int | None = None
-        with self._explained():
-            self._database = sqlite3.connect(
-                self._path, timeout=BUSY_TIMEOUT_S, isolation_level=None
-            )
-            try:
+        self._file = SqliteFile(path, wrong="cannot be used as a store", timeout=BUSY_TIMEOUT_S)
+        self._database = self._file.connection
+        try:
+            with self._file.explained():
                 self._prepare()
-            except BaseException:
-                self._database.close()
-                raise
+        except BaseException:
+            self._database.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -116,7 +115,7 @@ class AnswerStore:
         """Return the answers that there are, by key."""
         wanted = list(keys)
         found: dict[str, str] = {}
-        with self._explained():
+        with self._file.explained():
             for start in range(0, len(wanted), _CHUNK):
                 chunk = wanted[start : start + _CHUNK]
                 marks = ",".join("?" * len(chunk))
@@ -127,7 +126,7 @@ class AnswerStore:
     def claim(self, key: str) -> Claim:
         """Take *key* to compute it, unless it is done or another living driver has it."""
         self._show_life()
-        with self._transaction() as database:
+        with self._file.transaction() as database:
             row = database.execute("SELECT answer FROM results WHERE key = ?", [key]).fetchone()
             if row is not None:
                 return Claim("done", row[0])
@@ -143,7 +142,7 @@ class AnswerStore:
 
     def finish(self, record: Record) -> None:
         """Keep an answer; it is on the disk when this returns."""
-        with self._transaction() as database:
+        with self._file.transaction() as database:
             database.execute(
                 "INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?, ?, "
                 "COALESCE((SELECT attempts FROM claims WHERE key = ?), 1))",
@@ -160,7 +159,7 @@ class AnswerStore:
 
     def release(self, key: str) -> None:
         """Give back a claim without an answer; how often it was tried is remembered."""
-        with self._transaction() as database:
+        with self._file.transaction() as database:
             database.execute(
                 "UPDATE claims SET driver = '' WHERE key = ? AND driver = ?", [key, self._driver]
             )
@@ -168,14 +167,14 @@ class AnswerStore:
     def attempts(self) -> dict[str, int]:
         """Return how often each key was handed out to be computed, finished or not."""
         query = "SELECT key, attempts FROM results UNION ALL SELECT key, attempts FROM claims"
-        with self._explained():
+        with self._file.explained():
             return dict(self._database.execute(query))
 
     def close(self) -> None:
         """Close the file and give back all claims."""
         try:
             if self._alive is not None:
-                with self._transaction() as database:
+                with self._file.transaction() as database:
                     database.execute(
                         "UPDATE claims SET driver = '' WHERE driver = ?", [self._driver]
                     )
@@ -188,24 +187,15 @@ class AnswerStore:
 
     def _prepare(self) -> None:
         """Make the tables, or make sure that the file is a store."""
-        with self._transaction() as database:
-            marks = [
-                database.execute(query).fetchone()[0]
-                for query in ("PRAGMA application_id", "PRAGMA user_version")
-            ]
-            is_new = not database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-            if is_new:
-                for statement in _SCHEMA:
-                    database.execute(statement)
-            elif marks != [APPLICATION_ID, FORMAT]:
-                raise OutputError(
-                    file=str(self._path),
-                    what="is no store of this netloom",
-                    remedy="name another file",
-                )
+        self._file.prepare(
+            _SCHEMA,
+            application_id=APPLICATION_ID,
+            version=FORMAT,
+            other="is no store of this netloom",
+        )
         if self._write_ahead() != "wal":
             raise OutputError(
-                file=str(self._path),
+                file=str(self._file.path),
                 what="this disk cannot hold a store",
                 remedy="name a file on a local one",
             )
@@ -219,37 +209,14 @@ class AnswerStore:
             with contextlib.suppress(sqlite3.OperationalError):
                 mode: str = self._database.execute("PRAGMA journal_mode = WAL").fetchone()[0]
                 return mode
-            with self._transaction():  # waits its turn
+            with self._file.transaction():  # waits its turn
                 pass
         return "locked"
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._explained():
-            try:
-                self._database.execute("BEGIN IMMEDIATE")
-                yield self._database
-                self._database.execute("COMMIT")
-            except BaseException:  # Ctrl-C included, wherever it strikes
-                if self._database.in_transaction:
-                    self._database.execute("ROLLBACK")
-                raise
-
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            raise OutputError(
-                file=str(self._path),
-                what=f"cannot be used as a store ({error})",
-                remedy="name another file",
-            ) from error
 
     def _show_life(self) -> None:
         """Hold a lock for as long as this process lives, however it ends."""
         if self._alive is None:
-            with self._explained():
+            with self._file.explained():
                 flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
                 self._alive = os.open(self._life_file(self._driver), flags, 0o644)
                 fcntl.flock(self._alive, fcntl.LOCK_EX)
@@ -272,4 +239,4 @@ class AnswerStore:
         return self._beside(f"driver-{driver or 'none'}")
 
     def _beside(self, what: str) -> Path:
-        return self._path.with_name(f"{self._path.name}-{what}")
+        return self._file.path.with_name(f"{self._file.path.name}-{what}")

@@ -5,23 +5,19 @@ from __future__ import annotations
 import html
 import importlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final
 
-import nanoarrow as na
 import numpy as np
-from nanoarrow.c_array_stream import CArrayStream
 
 from netloom.errors import OutputError
+from netloom.results.column import Cell, Column, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-__all__ = ["Cell", "Column", "Kind", "Table"]
-
-Cell: TypeAlias = str | float | int | bool | None
-Kind: TypeAlias = Literal["str", "float", "int", "bool"]
+__all__ = ["Cell", "Column", "Table"]
 
 MAX_ROWS_SHOWN: Final = 200
 _DTYPES: Final[dict[Kind, Any]] = {"float": np.float64, "int": np.int64, "bool": np.bool_}
@@ -30,51 +26,6 @@ _MISSING: Final[dict[Kind, Cell]] = {"float": 0.0, "int": 0, "bool": False}
 
 
 _UNITS: Final = {"_bytes": "B", "_bps": "bit/s", "_usd": "USD", "_w": "W", "_m": "m", "_s": "s"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Column:
-    """The cells of one column.
-
-    Attributes:
-        kind: What the cells are.
-        unit: Of the numbers: ``s``, ``bit/s``, ``USD`` ...; empty for plain numbers and text.
-        values: Text as a tuple; all else as a read-only array of float64, int64 or bool.
-        valid: For an array with missing cells, which are there; None when all are.
-    """
-
-    name: str
-    kind: Kind
-    unit: str
-    values: NDArray[Any] | tuple[str | None, ...]
-    valid: NDArray[np.bool_] | None = None
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Column):
-            return NotImplemented
-        same_head = (self.name, self.kind, self.unit) == (other.name, other.kind, other.unit)
-        return (
-            same_head and len(self) == len(other) and all(map(_same, self.cells(), other.cells()))
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def cells(self) -> list[Cell]:
-        """Return the cells as plain Python values, None where one is missing."""
-        if isinstance(self.values, tuple):
-            return list(self.values)
-        cells: list[Cell] = self.values.tolist()
-        if self.valid is None:
-            return cells
-        return [cell if there else None for cell, there in zip(cells, self.valid, strict=True)]
-
-
-def _same(one: Cell, other: Cell) -> bool:
-    both_nan = one != one and other != other  # noqa: PLR0124  (only NaN differs from itself)
-    return both_nan or one == other
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,15 +132,9 @@ class Table:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the table as an Arrow C stream capsule of one batch."""
-        fields = {column.name: _field(column) for column in self.columns}
-        batch = na.c_array_from_buffers(
-            na.struct(fields, nullable=False),
-            len(self),
-            [None],
-            children=[_arrow(column) for column in self.columns],
-        )
-        stream = CArrayStream.from_c_arrays([batch], batch.schema, validate=False)
-        return cast("object", stream.__arrow_c_stream__(requested_schema))
+        from netloom.results.arrow import stream_of  # noqa: PLC0415  (few tables leave the process)
+
+        return stream_of(self.columns, requested_schema)
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{_heading(column)}</th>" for column in self.columns)
@@ -250,21 +195,6 @@ def _cell_kind(name: str, cell: object) -> Kind:
         return "str"
     message = f"column {name!r} holds a {type(cell).__name__}, which no cell can be"
     raise TypeError(message)
-
-
-def _field(column: Column) -> na.Schema:
-    types = {"str": na.Type.STRING, "float": na.Type.DOUBLE, "int": na.Type.INT64}
-    kind = types.get(column.kind, na.Type.BOOL)
-    return na.Schema(kind, metadata={"unit": column.unit} if column.unit else None)
-
-
-def _arrow(column: Column) -> object:
-    if isinstance(column.values, tuple):
-        return na.c_array(list(column.values), na.string())
-    bits = column.kind == "bool"
-    data = np.packbits(column.values, bitorder="little") if bits else column.values
-    valid = None if column.valid is None else np.packbits(column.valid, bitorder="little")
-    return na.c_array_from_buffers(_field(column), len(column), [valid, data])
 
 
 def _for_pandas(column: Column, pandas: Any) -> Any:

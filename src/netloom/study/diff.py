@@ -119,7 +119,7 @@ def _read(source: Source) -> Scenario | Mapping[str, Any]:
     text = read_text(source, max_bytes=MAX_BYTES, wanted="a scenario, or a result in JSON")
     try:
         held = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return load(source)  # YAML
     is_result = isinstance(held, dict) and held.keys() >= ENVELOPE
     return _result(held) if is_result else load(source)

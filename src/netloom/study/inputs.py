@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from netloom.errors import SpecError, at
 from netloom.parts.load import load_catalog
-from netloom.workload.huggingface import read_config
 
 if TYPE_CHECKING:
     from netloom.parts.load import Catalog
@@ -39,4 +38,8 @@ def model_of(scenario: Scenario, catalog: Catalog) -> Model:
     """Return the scenario's model: of the catalogue, or of a Hugging Face config.json."""
     name = scenario.job.model
     with at("job.model"):
-        return read_config(Path(name)) if name.endswith(".json") else catalog.model(name)
+        if not name.endswith(".json"):
+            return catalog.model(name)
+        from netloom.workload.huggingface import read_config  # noqa: PLC0415  (few files name one)
+
+        return read_config(Path(name))

@@ -393,3 +393,27 @@ def test_an_option_has_one_name_in_every_command(
     assert name not in LOOKED_AT or {"--report", "--fail-if"} <= words
     assert "--own" not in words
     assert "without." not in words
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["headroom", "--cable", "1"], "--cable: '1' has no unit; a length is written as '30m'"),
+        (["headroom", "--cable", "-1m"], "A value that begins with '-' is joined by '='"),
+        (["headroom", "--cable=-1m"], "--cable: -1 m; give a length over 0"),
+        (["explain", "x.yaml", "--measured", "1e300s"], "no time of a step, above zero"),
+        (["convert", "x.yaml"], "x.yaml: not a file that holds a framework's training job"),
+        (["predict", "x.yaml"], "cluster.nodes: 1e308 is a number; it must be a whole number\n"),
+    ],
+)
+def test_an_impossible_value_is_named_with_its_remedy(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.yaml").write_text("cluster: {nodes: 1e308, node: dgx-h100}\n")
+    assert main(words) == Exit.USER
+    assert said in capsys.readouterr().err

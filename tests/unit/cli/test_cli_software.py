@@ -38,6 +38,16 @@ def test_predict_says_which_software_it_assumed(
     )
 
 
+def test_predict_says_that_old_software_has_no_fused_attention(
+    file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text(SCENARIO.replace("{gpus: 64}", "{gpus: 64, node: dgx-a100}"))
+    main(["predict", str(file)])
+    assert "(by default, without FlashAttention; name yours in job.software)" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
 def test_predict_names_software_and_switches(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

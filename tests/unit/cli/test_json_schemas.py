@@ -55,7 +55,6 @@ def printed(argv: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -
         ["infer"],
         ["goodput", "gpt.yaml"],
         ["span"],
-        ["validate", "span", "--rows"],
         ["expect", "gpt.yaml"],
         ["expect", "gpt.yaml", "--collective", "all_to_all", "--nodes", "4"],
         ["whatif", "gpt.yaml", "--fail", "leaf:0"],

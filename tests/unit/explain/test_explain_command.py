@@ -42,6 +42,17 @@ def test_a_time_alone_gives_changes_that_would_make_it(
     assert all(abs(one["off"]) < 0.15 for one in found["variants"])
 
 
+def test_a_step_as_predicted_needs_no_explanation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario = str(PLAIN.write(tmp_path))
+    predicted_s = result(capsys, scenario, "--measured", "1s")["predicted_s"]
+    assert main(["explain", scenario, "--measured", f"{predicted_s * 0.9995:.6f}s"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "within what was expected" in said
+    assert "Nothing needs explaining" in said
+
+
 def test_a_log_lines_up_its_timers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Passes: 2.6 + 5.2 s less 0.04 s of data inside them; 9.1 s less all timers is left."""
     log = tmp_path / "run.log"
@@ -68,7 +79,7 @@ def test_an_export_of_nsight_systems_is_known_by_its_first_bytes(
     [
         ([], "give one of --measured, --trace and --log"),
         (["--measured", "9"], "has no unit"),
-        (["--measured", "0s"], "not above zero"),
+        (["--measured", "0s"], "no time of a step, above zero and up to 30 days"),
         (["--measured", "9s", "--log", "x.log"], "x.log"),
         (["--trace", "absent.json"], "cannot be read"),
     ],

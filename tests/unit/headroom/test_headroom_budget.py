@@ -171,9 +171,9 @@ def test_credits_have_no_headroom() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--cable", "far"], "write it as 300m or 10km"),
+        (["--cable", "far"], "write a number and a unit, such as '30m'"),
         (["--cable", "0m"], "give a length over 0"),
-        (["--cable", "nanm"], "give a length over 0"),
+        (["--cable", "nanm"], "write a number and a unit, such as '30m'"),
         (["--mtu", "20"], "give 64 to 65,536"),
         (["--priorities", "9"], "a port has 1 to 8"),
         (["--cable", "10km"], "choose another switch"),
@@ -196,3 +196,10 @@ def test_the_command_gives_bytes_a_port_and_what_is_left(
     assert found["pool_bytes"] == 130_068_000
     assert found["breaks_first"] == "ports congested at once"
     assert "What breaks first" in page.read_text()
+
+
+def test_a_cable_counts_as_long_as_it_is() -> None:
+    # Two frames of 9,216 B, a pause of 64, 57,920 of response, 2 x 2.5 m x 5 ns/m x 50 GB/s.
+    found = nl.headroom(scenario(), cable_m=2.5)
+    assert found.ports[0].textbook_bytes == pytest.approx(2 * 9_216 + 64 + 57_920 + 1_250)
+    assert found.longest_m == 2.5

@@ -6,6 +6,7 @@ import pytest
 
 import netloom as nl
 from netloom.errors import InfeasibleError
+from netloom.spec.load import parse
 from netloom.study.plan.machines import PlanLimits
 from netloom.study.plan.topologies.failures import CABLE_PER_MONTH, SWITCH_PER_MONTH, PartLoss
 from netloom.study.plan.topologies.proposals import proposals
@@ -29,6 +30,25 @@ def test_what_is_proposed_is_simulated_or_left_out_with_a_reason(found: Topology
     names = {one.name for one in found.designs} | set(found.left_out)
     assert names == {one.name for one in proposals()}
     assert all(found.left_out.values())
+
+
+def test_one_network_under_two_names_is_shown_once() -> None:
+    """64 nodes hang on one leaf of 128 ports a rail: nothing is left that a taper could thin."""
+    scenario = parse(
+        """
+        cluster: {gpus: 512, fabric: {technology: rocev2-400g}}
+        job:
+          model: llama-3-70b
+          training: {sequence: 8192, global_batch: 512}
+          parallel: {tensor: 8, pipeline: 4}
+        """,
+        name="small.yaml",
+    )
+    found = nl.plan(scenario, topologies="search")
+    names = [one.name for one in found.designs]
+    assert "rail-only" in names
+    assert "rail-only 2:1 at leaves" not in names
+    assert found.left_out["rail-only 2:1 at leaves"] == "at this size the same network as rail-only"
 
 
 def test_designs_stand_in_the_order_of_their_cost_a_token(found: TopologySearch) -> None:

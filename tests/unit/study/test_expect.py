@@ -23,7 +23,12 @@ from netloom.study.expect.signatures import SIGNATURES
 from netloom.study.expect.sizes import sizes_of
 from netloom.study.expect.spread import factor_of, spread_of
 from netloom.study.networks import network_of
-from netloom.validated.collectives import CollectiveGroup, CollectivePoint
+from netloom.validated.collectives import (
+    CollectiveGroup,
+    CollectivePoint,
+    collective_groups,
+    nearest_groups,
+)
 from netloom.workload.collective import Collective, CollectiveKind, Group
 
 if TYPE_CHECKING:
@@ -52,6 +57,51 @@ def cluster(nodes: int, node: str = "dgx-h100", technology: str = "infiniband-nd
 def run_on(nodes: int, kind: CollectiveKind = CollectiveKind.ALL_REDUCE) -> TestRun:
     network = network_of(cluster(nodes).cluster, CATALOG)
     return TestRun(kind=kind, group=Group(size=8 * nodes, per_node=8), network=network)
+
+
+def test_no_interval_reaches_beyond_what_the_nics_can_carry() -> None:
+    # All of the data enters each node once: 8 NICs of 50 GB/s, and nccl-tests counts a byte twice.
+    points = expected(run_on(128), SIZES)
+    assert max(point.high_gbps for point in points) <= 2 * 8 * 50
+    assert all(point.low_gbps < point.bus_gbps <= point.high_gbps for point in points)
+
+
+def test_the_nearest_measured_is_of_the_same_band_and_no_rack() -> None:
+    groups = [
+        between_nodes(2**24, 2**28),
+        between_nodes(2**28, 2**30),
+        replace(between_nodes(2**26, 2**27), scale_up="nvl72", max_nodes=20),
+    ]
+    far = replace(POINT, num_nodes=128, size_bytes=2.0**26)
+    assert nearest_groups(far, groups) == groups[:1]
+    assert nearest_groups(replace(far, size_bytes=2.0**28), groups) == groups[1:2]
+
+
+def test_the_latency_of_a_ring_is_its_base_and_its_counted_hops() -> None:
+    # An all-gather of 8 ranks in a node: 7 hops over NVLink, and NCCL's base.
+    (point,) = expected(run_on(1, CollectiveKind.ALL_GATHER), (2.0**30,))
+    (steps,) = [one for one in every(point.why) if one.name == "latency of the steps"]
+    base, hops = steps.parts
+    assert steps.value == pytest.approx(float(base.value) + float(hops.value))
+    assert hops.how.startswith("7 x ")
+    assert hops.value == pytest.approx(7 * float(hops.parts[0].value))
+
+
+def every(why: nl.Why) -> list[nl.Why]:
+    return [why, *(one for part in why.parts for one in every(part))]
+
+
+def between_nodes(min_bytes: float, max_bytes: float) -> CollectiveGroup:
+    return replace(
+        collective_groups()[0],
+        collective="all_reduce",
+        scale_up="nvswitch3",
+        family="InfiniBand",
+        min_nodes=2,
+        max_nodes=10,
+        min_bytes=float(min_bytes),
+        max_bytes=float(max_bytes),
+    )
 
 
 def diagnosed(

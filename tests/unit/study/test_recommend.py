@@ -10,6 +10,7 @@ import pytest
 
 import netloom as nl
 from netloom.provenance import Validity
+from netloom.spec.load import parse
 from netloom.study.compare import sensitivity
 from netloom.study.compare.recommend import cheapest_to_buy, recommend
 from netloom.study.compare.sensitivity import placement_doubt
@@ -256,3 +257,18 @@ def test_what_waits_ten_times_as_long_is_told_apart_though_whole_steps_overlap()
 def test_nothing_is_said_of_intervals_where_nothing_is_exposed_between_nodes() -> None:
     _, doubts = told(Offer(name="best", usd=100.0), Offer(name="near", usd=105.0))
     assert not any("told apart:" in doubt for doubt in doubts)
+
+
+def test_networks_that_a_job_of_one_node_does_not_use_are_alike() -> None:
+    scenario = parse(
+        """
+        cluster: {gpus: 8, node: dgx-h100}
+        job: {model: llama-2-7b, training: {sequence: 4096, global_batch: 64}}
+        compare: [infiniband-ndr, rocev2-400g, tcp-400g]
+        """,
+        name="one.yaml",
+    )
+    found = nl.compare(scenario)
+    assert len({one.step.duration_s for one in found.contenders}) == 1
+    assert len(found.recommendation.alike) == 2
+    assert not any("told apart" in doubt for doubt in found.recommendation.doubts)

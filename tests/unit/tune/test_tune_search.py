@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from netloom.study.tune.limits import TuneLimits
 from netloom.study.tune.search import Rung, Score, search
 from netloom.study.tune.sobol import MAX_DIMENSIONS, sobol
 from netloom.study.tune.space import Knob, KnobSpace
-from netloom.study.tune.verdict import Gain, TriedSettings, gain_over
+from netloom.study.tune.verdict import NO_GAIN, Gain, TriedSettings, gain_over, no_gain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -118,3 +119,12 @@ def test_limits_say_what_is_broken_and_by_how_much() -> None:
     bad = {"lost": 5, "pause_share": 0.03, "data_packets": 100, "ended": False}
     assert len(limits.broken(bad)) == 3
     assert limits.excess(bad) == pytest.approx(0.05 + 0.02 + 1.0)
+
+
+def test_a_published_setting_that_is_surely_better_is_not_passed_over() -> None:
+    surely, unsure = Gain(mean=0.105, low=0.09, high=0.12), Gain(mean=0.2, low=-0.1, high=0.5)
+    meta = replace(tried(0.9, 0.9, 0.9), name="meta-400g")
+    assert no_gain([meta], {"meta-400g": unsure}) == NO_GAIN
+    assert "meta-400g is, by 10.5% (9.0% to 12.0%)" in no_gain([meta], {"meta-400g": surely})
+    lossy = replace(meta, broken=("packets are lost",))
+    assert no_gain([lossy], {"meta-400g": surely}) == NO_GAIN

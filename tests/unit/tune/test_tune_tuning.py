@@ -12,6 +12,7 @@ import pytest
 import netloom as nl
 from netloom.cli.main import main
 from netloom.errors import SpecError
+from netloom.report.tune.page import tune_page
 from netloom.results.store import AnswerStore
 from netloom.spec.fabric.settings import OwnSettings
 from netloom.spec.load import parse
@@ -96,6 +97,38 @@ def test_noise_is_no_gain() -> None:
     found = tune_with(asked, catalog_of(asked), made_up(noisy), request)
     assert found.verdict == NO_GAIN
     assert found.settings is None
+
+
+def test_what_did_not_win_is_advised_nowhere() -> None:
+    """The search's best is 1 % shorter on its own seeds and no different on the verdict's."""
+
+    def lucky(one: nl.Scenario, seed: int) -> float:
+        return 0.99 if seed < 100 and kmin_of(one) < 5e5 else 1.0
+
+    asked = scenario()
+    request = TuneRequest(budget=20, over=("ecn",), explores=False)
+    found = tune_with(asked, catalog_of(asked), made_up(lucky), request)
+    assert found.tuned.cluster.fabric.settings is not None
+    assert not found.is_better
+    assert found.advised == asked
+    page = tune_page(found)
+    assert "kmin:" not in page
+    assert "the technology&#39;s own" in page
+
+
+def test_a_knob_that_does_less_than_the_seeds_of_the_verdict_does_not_matter() -> None:
+    """Seeds of the search agree; those of the verdict lie 10 % apart: half of that is noise."""
+
+    def value(one: nl.Scenario, seed: int) -> float:
+        return 1.0 + 0.01 * (kmin_of(one) > 5e5) + 0.1 * (seed >= 100 and seed % 2)
+
+    asked = scenario()
+    request = TuneRequest(budget=20, over=("ecn",))
+    found = tune_with(asked, catalog_of(asked), made_up(value), request)
+    kmin = next(one for one in found.sensitivity if one.knob == "kmin_bytes")
+    assert kmin.effect == pytest.approx(0.01, abs=1e-3)
+    assert kmin.noise == pytest.approx(0.05, rel=0.05)
+    assert not kmin.matters
 
 
 def test_a_published_setting_that_wins_is_named() -> None:
@@ -252,3 +285,19 @@ def test_the_result_is_a_table_and_explains_itself() -> None:
     assert isinstance(found, TunedSettings)
     assert found.table().names[0] == "settings"
     assert len(found.why("gain").parts) == QUICK.verdict_seeds
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ("--max-buffer=0B", "--max-buffer: 0 bytes hold no packet; give more, such as 64MB"),
+        ("--max-pauses=200%", "--max-pauses: 2 of the time is no share; give 0% to 100%"),
+        ("--max-pauses=-1%", "--max-pauses: -0.01 of the time is no share; give 0% to 100%"),
+        ("--jitter=-1us", "--jitter: -1e-06 s is no time to wait; give 0s or more, such as 10us"),
+    ],
+)
+def test_limits_that_cannot_be_are_refused(
+    option: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["tune", option, "--budget", "2"]) == 2
+    assert capsys.readouterr().err.strip() == f"netloom: {says}"

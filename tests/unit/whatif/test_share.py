@@ -41,8 +41,10 @@ def jobs(*tenants: str, technology: str = "infiniband-ndr") -> Scenario:
     return parse(text, name="x.yaml")
 
 
-def one_job(technology: str = "rocev2-400g") -> Scenario:
+def one_job(technology: str = "rocev2-400g", *, hosts_per_leaf: int | None = None) -> Scenario:
     text = f"{CLUSTER}\njob: {JOB}\n".replace("TECHNOLOGY", technology)
+    if hosts_per_leaf:
+        text = text.replace("on: 4}", f"on: 4, hosts_per_leaf: {hosts_per_leaf}}}")
     return parse(text, name="x.yaml")
 
 
@@ -163,7 +165,7 @@ def test_a_list_of_nodes_is_read_and_its_mistakes_named() -> None:
 
 
 def test_the_search_is_never_worse_than_simple_placements_nor_better_than_the_bound() -> None:
-    scenario = one_job()
+    scenario = one_job(hosts_per_leaf=102)  # leaves as full as they can be
     found = place_on(scenario, free_nodes(128, occupied=0.4, seed=3), num_nodes=64, tries=20)
     steps = {one.how: one.step_s for one in found.candidates}
     assert found.best.step_s == min(steps.values())

@@ -17,12 +17,12 @@ from netloom.study.whatif.rank import effect_of, rank
 TEXT = """
 cluster: {{nodes: {nodes}, fabric: {{technology: {technology}, topology: {topology}}}}}
 job:
-  model: llama-2-70b
+  model: {model}
   training: {{sequence: 4096, global_batch: 768}}
   parallel: {{tensor: 8, zero: 3}}
   placement: {placement}
 """
-TAPERED = "{kind: rail-fat-tree, oversubscription: 6}"
+TAPERED = "{kind: rail-fat-tree, oversubscription: 6, hosts_per_leaf: 109}"
 PLANES = "{kind: multi-plane, planes: 2}"
 
 
@@ -32,8 +32,11 @@ def bench(
     topology: str = TAPERED,
     nodes: int = 128,
     placement: str = "{kind: scattered}",
+    model: str = "llama-2-70b",
 ) -> BaselineJob:
-    text = TEXT.format(technology=technology, topology=topology, nodes=nodes, placement=placement)
+    text = TEXT.format(
+        technology=technology, topology=topology, nodes=nodes, placement=placement, model=model
+    )
     scenario = parse(text, name="x.yaml")
     return bench_of(scenario, catalog_of(scenario))
 
@@ -68,6 +71,16 @@ def test_on_one_plane_a_lost_leaf_stops_the_job_and_names_who_is_cut_off() -> No
     assert after.cut_off == tuple(range(0, 109 * 8, 8))
     assert "109 GPUs in 109 nodes have no way" in after.stopped
     assert "node:0" in after.stopped
+
+
+def test_a_job_of_one_node_goes_on_without_its_nics_and_its_leaf() -> None:
+    """Its GPUs talk over the scale-up alone, so that a step takes as long as before."""
+    found = bench(nodes=1, topology="{kind: rail-fat-tree}", model="llama-2-13b")
+    before_s = found.healthy()[0].duration_s
+    for part in ("nic:0", "leaf:0"):
+        after = found.after([Change(act="fail", part=part)])
+        assert after.stopped == ""
+        assert after.step_s == before_s
 
 
 def test_rails_that_fall_apart_go_on_without_one_another() -> None:
@@ -139,12 +152,10 @@ def test_a_factor_is_a_number_of_one_or_more(text: str) -> None:
 
 
 def test_more_ranks_than_gpus_is_refused_before_anything_runs() -> None:
-    scenario = parse(
-        TEXT.format(technology="rocev2-400g", topology=TAPERED, nodes=2, placement="{}").replace(
-            "tensor: 8", "tensor: 8, data: 64"
-        ),
-        name="x.yaml",
+    text = TEXT.format(
+        technology="rocev2-400g", topology=TAPERED, nodes=2, placement="{}", model="llama-2-70b"
     )
+    scenario = parse(text.replace("tensor: 8", "tensor: 8, data: 64"), name="x.yaml")
     with pytest.raises(SpecError, match=r"job.parallel: .* data: 64 makes 512 of 16 GPUs"):
         whatif(scenario, changes_of(fail=["leaf:0"]))
 

@@ -20,7 +20,7 @@ from netloom.fabric.part_id import PartId
 from netloom.ops.heal.snapshot import Snapshot
 from netloom.ops.locate.device_findings import cables_away
 from netloom.ops.locate.faults import Trouble
-from netloom.ops.locate.locate import locate_all
+from netloom.ops.locate.locate import locate_all, locate_window
 from netloom.ops.locate.network import DesignedNetwork
 from netloom.ops.plant import plant_of
 
@@ -115,16 +115,18 @@ def _ethernet(
     plant = network.plant
     seen = observe_roce.look(place, plant, taken_s, flows=flows)
     assert seen.heard is not None
-    observed = observed_of(plant, seen.probed, _gpus(network.fabric))
+    observed = observed_of(plant, seen.probes, _gpus(network.fabric))
     planned = planned_drains(place, plant)
     away = cables_away(network, seen.heard, planned) | {cable.number for cable in seen.down}
+    now = locate_window(network, seen.heard, observed, technology, planned)
     return Snapshot(
-        findings=locate_all(network, seen.heard, observed, technology, planned),
+        findings=now.findings,
+        congestion=now.congestion,
         taken_s=taken_s,
         away=tuple(PartId.cable(number) for number in sorted(away)),
         disputes=seen.disputes,
         doubts=seen.doubts,
-        num_flows=len(seen.probed),
+        num_flows=len(seen.probes.probed),
     )
 
 

@@ -51,7 +51,7 @@ MORE_LOOKS: Final = 2  # where the first sees trouble: one look may be wrong
 AGAIN_S: Final = 0.2
 WAIT_S: Final = 1.5  # a manager that works looks every second, and takes 2 s with 1,024 hosts
 # What the lab has counted since it was made counts from zero.
-SINCE_MADE: Final = ("symbol_errors", "receive_errors", "received_packets")
+SINCE_MADE: Final = ("symbol_errors", "receive_errors", "received_packets", "integrity_errors")
 TROUBLES: Final = frozenset(
     {"port_waits", "port_dark", "guid_shared", "lid_shared", "manager_down", *CABLING.values()}
 )

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from netloom.app.lab.carrier import ends_of, with_carrier
-from netloom.app.lab.ethernet import built_of_namespaces
-from netloom.app.lab.probes import Probed, flows_of, probe
+from netloom.app.lab.carrier import ends_of, mtus_of, with_carrier
+from netloom.app.lab.ethernet import absent_ports, built_of_kernels
+from netloom.app.lab.probes import flows_of, probe_round
 from netloom.app.lab.roce import cable_ends, lab_rate_bps
-from netloom.app.lab.routers import addresses_of, named_devices, routers_of
+from netloom.app.lab.routers import addresses_of, daemons_of, kernels_of, routers_of
 from netloom.drivers import frr, vty
 from netloom.errors import LabError
 from netloom.fabric.part_id import PartId
@@ -26,18 +26,18 @@ from netloom.ops.underlay import expected_uses, expected_ways, underlay_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from netloom.app.lab.probes import Flow
-    from netloom.app.lab.routers import RouterState
+    from netloom.app.lab.probes import Flow, Probed, ProbeRound
+    from netloom.app.lab.routers import RouterDaemons, RouterState
     from netloom.app.lab.store import LabFolder
     from netloom.drivers.netns import End
     from netloom.ops.locate.telemetry import TelemetryWindow
-    from netloom.ops.observe.compare import Built
     from netloom.ops.plant import Cable, Plant
     from netloom.ops.underlay import BgpRouter
 
 __all__ = ["EthernetSeen", "look", "route_counts"]
 
 AGAIN_S: Final = 0.2  # zebra writes a route within milliseconds
+_AGAIN: Final = frozenset({"cable_slowdown", "port_absent"})  # need a second reading
 WORKERS: Final = 4  # programs that are asked at the same time
 
 
@@ -46,14 +46,14 @@ class EthernetSeen:
     """What one look found.
 
     Attributes:
-        probed: What became of the probes.
+        probes: What became of them, and how full ports were meanwhile.
         heard: What interfaces, daemons and kernels said, as a watch would have stored it.
         down: Cables without carrier at an end.
         disputes: Where sources disagree.
         doubts: What could not be asked.
     """
 
-    probed: tuple[Probed, ...] = ()
+    probes: ProbeRound
     heard: TelemetryWindow | None = None
     down: tuple[Cable, ...] = ()
     disputes: tuple[Dispute, ...] = ()
@@ -78,11 +78,11 @@ def look(
             (one, pool.submit(_believes, one, uses.get(one.machine.name, {}), time_s))
             for one in routers_of(place, plant)
         ]
-        built = pool.submit(built_of_namespaces, named_devices(place, plant))
-        held = pool.submit(addresses_of(place, plant).read, time_s, "")
+        daemons = pool.submit(_answering, daemons_of(place, plant), time_s)
+        held = pool.submit(_kernels, place, plant, time_s)
         ends = tuple(ends_of(place, plant, plant.cables))
         before = with_carrier(ends, doubts)
-        probed = probe(place, plant, flows_of(plant) if flows is None else flows)
+        probes = probe_round(place, plant, flows_of(plant) if flows is None else flows)
         up = with_carrier(ends, [])
         readings = [_links_up(place, plant, up, time_s)]
         if before != up:  # what changes during a look is not blamed on others
@@ -93,15 +93,19 @@ def look(
             except LabError as error:
                 doubts.append(f"{router.machine.name}: {error}")
         try:
-            readings += [_cabling(plant, built.result(), time_s), held.result()]
+            readings += daemons.result()
+        except LabError as error:
+            doubts.append(str(error))
+        try:
+            readings += held.result()
         except LabError as error:
             doubts.append(str(error))
     down = tuple(c for c in plant.cables if not up.issuperset(cable_ends(place, plant, c)))
     return EthernetSeen(
-        probed=probed,
+        probes=probes,
         heard=window_of(readings),
         down=down,
-        disputes=tuple(_disputes(probed, down)) if before == up else (),
+        disputes=tuple(_disputes(probes.probed, down)) if before == up else (),
         doubts=tuple(doubts),
     )
 
@@ -114,10 +118,20 @@ def _believes(router: RouterState, uses: Mapping[str, int], time_s: float) -> li
     """
     first = router.read(time_s, "")
     said = {one.metric: one.value for one in first.observations}
-    if said["rib_ways"] == said["fib_ways"] == sum(uses.values()):
+    is_set = not {"bfd_missing", "bfd_detection_s", "bgp_hold_s"} & said.keys()
+    if is_set and said["rib_ways"] == said["fib_ways"] == sum(uses.values()):
         return [first]
     time.sleep(AGAIN_S)
     return [first, router.read(time_s + AGAIN_S, "")]
+
+
+def _answering(daemons: RouterDaemons, time_s: float) -> list[Reading]:
+    """Return which routing daemons answer; twice where one does not."""
+    first = daemons.read(time_s, "")
+    if not any(one.value for one in first.observations):
+        return [first]
+    time.sleep(AGAIN_S)
+    return [first, daemons.read(time_s + AGAIN_S, "")]
 
 
 def _links_up(place: LabFolder, plant: Plant, up: set[End], time_s: float) -> Reading:
@@ -126,13 +140,40 @@ def _links_up(place: LabFolder, plant: Plant, up: set[End], time_s: float) -> Re
         for cable in plant.cables
         for port, end in zip(cable.ends, cable_ends(place, plant, cable), strict=True)
     ]
+    sizes = mtus_of(ends_of(place, plant, plant.cables))
+    seen += [
+        Observation(time_s, plant.port_name(port), "mtu_bytes", float(sizes[end]))
+        for cable in plant.cables
+        for port, end in zip(cable.ends, cable_ends(place, plant, cable), strict=True)
+        if end in sizes
+    ]
     return whole("interfaces", time_s, seen, cursor="")
 
 
-def _cabling(plant: Plant, built: Built, time_s: float) -> Reading:
-    compared = compare(plant, built)
-    seen = cabling_observations(compared, lambda cable: lab_rate_bps(plant, cable), time_s)
-    return whole("cabling", time_s, seen, cursor="")
+def _kernels(place: LabFolder, plant: Plant, time_s: float) -> list[Reading]:
+    """Return the cables that kernels tell, against the design, and their addresses.
+
+    Twice where a cable is slow or a port is not there: one reading does not convict.
+    """
+    kernels, addresses = kernels_of(place, plant), addresses_of(place, plant)
+
+    def read(at_s: float) -> list[Reading]:
+        held = addresses.read(at_s, "")
+        kernels.look()
+        compared = compare(plant, built_of_kernels(kernels))
+        seen = cabling_observations(compared, lambda cable: lab_rate_bps(plant, cable), at_s)
+        absent = [
+            one
+            for machine in kernels.machines
+            for one in absent_ports(machine, kernels.state(machine).links, at_s)
+        ]
+        return [whole("cabling", at_s, [*seen, *absent], cursor=""), held]
+
+    first = read(time_s)
+    if not any(one.metric in _AGAIN for one in first[0].observations):
+        return first
+    time.sleep(AGAIN_S)
+    return [*first, *read(time_s + AGAIN_S)]
 
 
 def route_counts(place: LabFolder, plant: Plant, router: BgpRouter) -> tuple[int, int]:

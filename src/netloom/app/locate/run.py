@@ -160,6 +160,7 @@ def _report(sight: Snapshot) -> LocateReport:
         disputes=sight.disputes,
         doubts=sight.doubts,
         num_flows=sight.num_flows,
+        congestion=sight.congestion,
     )
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from rich.console import Group, RenderableType
-
 from netloom.cli.arguments import OptionalWhole, Whole, technologies_of, words_of
 from netloom.cli.options import OwnParts, WhyPageOutput
 from netloom.cli.output import announce
@@ -14,15 +12,14 @@ from netloom.cli.progress import reporting
 from netloom.cli.scenario import scenario_at
 from netloom.cli.show import show
 from netloom.errors import SpecError
-from netloom.report.compare.page import comparison_page
-from netloom.report.compare.text import comparison_text
-from netloom.report.hash_variance import luck_table
 from netloom.study.compare.comparison import compare as compare_technologies
 from netloom.study.inputs import catalog_of
 from netloom.study.predict.engines import engine_named
 from netloom.study.predict.hash_variance import HashVariance, check_draws, draws
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from netloom.engines.base import Engine
     from netloom.parts.load import Catalog
     from netloom.spec.scenario import Scenario
@@ -89,11 +86,18 @@ def compare(  # noqa: PLR0913  (one option of the command each)
                 drawn = draws(asked, catalog, range(seed, seed + seeds), names, on_progress=told)
 
     def text() -> RenderableType:
-        said = comparison_text(found)
-        return Group(said, "", luck_table(drawn)) if drawn else said
+        from netloom.report.compare.text import comparison_text  # noqa: PLC0415  (rich)
+        from netloom.report.hash_variance import with_luck  # noqa: PLC0415
+
+        return with_luck(comparison_text(found), drawn)
+
+    def page() -> str:
+        from netloom.report.compare.page import comparison_page  # noqa: PLC0415  (charts)
+
+        return comparison_page(found)
 
     more = {"luck": [one.to_json() for one in drawn]} if drawn else {}
-    return show(found, output, text, page=lambda: comparison_page(found), more=more)
+    return show(found, output, text, page=page, more=more)
 
 
 def _check_chips(technologies: str | None, seeds: int | None, *, chips: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -12,9 +12,10 @@ from netloom.cli.options import OwnParts, WhyPageOutput
 from netloom.cli.scenario import scenario_at
 from netloom.cli.show import show
 from netloom.errors import SpecError
-from netloom.report.expect.page import expectation_page
-from netloom.report.expect.text import expectation_text
 from netloom.study.inputs import catalog_of
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 __all__ = ["expect"]
 
@@ -53,6 +54,15 @@ def expect(  # noqa: PLR0913  (one option of the command each)
             num_nodes=nodes or 0,
             against=against,
         )
-    return show(
-        found, output, lambda: expectation_text(found), page=lambda: expectation_page(found)
-    )
+
+    def text() -> RenderableType:
+        from netloom.report.expect.text import expectation_text  # noqa: PLC0415  (rich)
+
+        return expectation_text(found)
+
+    def page() -> str:
+        from netloom.report.expect.page import expectation_page  # noqa: PLC0415  (jinja2)
+
+        return expectation_page(found)
+
+    return show(found, output, text, page=page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from netloom.app.explain import read_log, read_traces
 from netloom.cli.options import OwnParts, PageOutput
@@ -16,6 +17,8 @@ from netloom.study.inputs import catalog_of
 from netloom.units import TIME, parse_quantity
 
 __all__ = ["explain"]
+
+_LONGEST_S: Final = 30 * 86_400.0
 
 
 def explain(
@@ -50,8 +53,10 @@ def explain(
 
 def _seconds(text: str) -> float:
     value_s = parse_quantity(text, TIME, where="--measured")
-    if not value_s > 0:
+    if not 0 < value_s <= _LONGEST_S:
         raise SpecError(
-            option="--measured", what=f"{text!r} is not above zero", remedy="write 9.1s"
+            option="--measured",
+            what=f"{text!r} is no time of a step, above zero and up to 30 days",
+            remedy="write 9.1s",
         )
     return value_s

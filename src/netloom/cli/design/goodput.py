@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from netloom.cli.options import OwnParts, WhyPageOutput
 from netloom.cli.scenario import scenario_at
 from netloom.cli.show import show
-from netloom.report.goodput import goodput_text
-from netloom.report.goodput_page import goodput_page
 from netloom.study.goodput.uptime import goodput as goodput_of
 from netloom.study.inputs import catalog_of
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 __all__ = ["goodput"]
 
@@ -28,4 +30,15 @@ def goodput(
     """
     with scenario_at(scenario) as asked:
         found = goodput_of(asked, catalog_of(asked, own))
-    return show(found, output, lambda: goodput_text(found), page=lambda: goodput_page(found))
+
+    def text() -> RenderableType:
+        from netloom.report.goodput import goodput_text  # noqa: PLC0415  (rich)
+
+        return goodput_text(found)
+
+    def page() -> str:
+        from netloom.report.goodput_page import goodput_page  # noqa: PLC0415  (jinja2)
+
+        return goodput_page(found)
+
+    return show(found, output, text, page=page)

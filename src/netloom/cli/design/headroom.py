@@ -8,11 +8,11 @@ from netloom.cli.arguments import Whole
 from netloom.cli.options import OwnParts, WhyPageOutput
 from netloom.cli.scenario import scenario_at
 from netloom.cli.show import show
-from netloom.errors import SpecError
 from netloom.report.headroom import headroom_text
 from netloom.report.headroom_page import headroom_page
 from netloom.study.headroom.budget import headroom as headroom_of
 from netloom.study.inputs import catalog_of
+from netloom.units import LENGTH, parse_quantity
 
 __all__ = ["headroom"]
 
@@ -40,20 +40,9 @@ def headroom(  # noqa: PLR0913  (one option of the command each)
         found = headroom_of(
             asked,
             catalog_of(asked, own),
-            cable_m=_metres(cable) if cable else None,
+            cable_m=parse_quantity(cable, LENGTH, where="--cable") if cable else None,
             mtu_bytes=mtu,
             num_priorities=priorities,
             settings=settings,
         )
     return show(found, output, lambda: headroom_text(found), page=lambda: headroom_page(found))
-
-
-def _metres(text: str) -> float:
-    """Return a length written as ``300m`` or ``10km``."""
-    number, scale = (text[:-2], 1e3) if text.endswith("km") else (text.removesuffix("m"), 1.0)
-    try:
-        return float(number) * scale
-    except ValueError:
-        raise SpecError(
-            option="--cable", what=f"{text!r} is no length", remedy="write it as 300m or 10km"
-        ) from None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from netloom.app.plan import plan as plan_job
 from netloom.cli.arguments import OptionalWhole, technologies_of, words_of
@@ -15,13 +15,14 @@ from netloom.cli.progress import reporting
 from netloom.cli.scenario import scenario_at
 from netloom.cli.show import show
 from netloom.errors import SpecError
-from netloom.report.plan.page import plan_page
-from netloom.report.plan.text import plan_text
 from netloom.spec.software import PRACTICES
 from netloom.spec.topology import TOPOLOGIES
 from netloom.study.inputs import catalog_of
 from netloom.study.plan.machines import PlanLimits, Wanted
 from netloom.units import MONEY, POWER, SIZE, Dimension, parse_quantity
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 __all__ = ["plan"]
 
@@ -101,13 +102,18 @@ def plan(  # noqa: PLR0913  (one option of the command each)
                 on_progress=told,
             )
     wall_s = perf_counter() - started_s
-    return show(
-        found,
-        output,
-        lambda: plan_text(found, wall_s=wall_s, known=found.resumed),
-        page=lambda: plan_page(found),
-        more={"wall_s": wall_s},
-    )
+
+    def text() -> RenderableType:
+        from netloom.report.plan.text import plan_text  # noqa: PLC0415  (rich)
+
+        return plan_text(found, wall_s=wall_s, known=found.resumed)
+
+    def page() -> str:
+        from netloom.report.plan.page import plan_page  # noqa: PLC0415  (jinja2)
+
+        return plan_page(found)
+
+    return show(found, output, text, page=page, more={"wall_s": wall_s})
 
 
 def _refuse(options: list[str]) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import Literal
-
-from rich.console import Group, RenderableType
+from typing import TYPE_CHECKING, Literal
 
 from netloom.cli.arguments import OptionalWhole, Whole
 from netloom.cli.options import OwnParts, WhyPageOutput
@@ -13,14 +12,14 @@ from netloom.cli.output import announce, write_atomically
 from netloom.cli.progress import reporting
 from netloom.cli.scenario import scenario_at
 from netloom.cli.show import show
-from netloom.report.hash_variance import luck_table
-from netloom.report.predict import prediction_text
-from netloom.report.predict_page import prediction_page
 from netloom.report.step_trace import step_trace
 from netloom.study.inputs import catalog_of
 from netloom.study.predict.engines import engine_named
 from netloom.study.predict.hash_variance import HashVariance, check_draws, draws
 from netloom.study.predict.prediction import predict as predict_step
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 __all__ = ["predict"]
 
@@ -49,7 +48,9 @@ def predict(  # noqa: PLR0913  (one option of the command each)
     with scenario_at(scenario) as asked:
         catalog = catalog_of(asked, own)
         where = asked.cluster.fabric
-        chosen = engine_named(engine, seed=seed, announce=announce, fabric=where)
+        chosen = engine_named(
+            engine, seed=seed, announce=announce, fabric=where, workers=os.cpu_count() or 1
+        )
         found = predict_step(asked, catalog, engine=chosen)
         drawn: tuple[HashVariance, ...] = ()
         if seeds is not None:
@@ -60,13 +61,20 @@ def predict(  # noqa: PLR0913  (one option of the command each)
         write_atomically(trace, step_trace(found.step, title=title))
 
     def text() -> RenderableType:
-        said = prediction_text(found)
-        return Group(said, "", luck_table(drawn)) if drawn else said
+        from netloom.report.hash_variance import with_luck  # noqa: PLC0415  (rich)
+        from netloom.report.predict import prediction_text  # noqa: PLC0415
+
+        return with_luck(prediction_text(found), drawn)
+
+    def page() -> str:
+        from netloom.report.predict_page import prediction_page  # noqa: PLC0415  (charts)
+
+        return prediction_page(found, draws=drawn)
 
     return show(
         found,
         output,
         text,
-        page=lambda: prediction_page(found, draws=drawn),
+        page=page,
         more={"luck": drawn[0].to_json()} if drawn else {},
     )

@@ -13,8 +13,6 @@ from netloom.cli.scenario import scenario_at
 from netloom.cli.show import show
 from netloom.errors import SpecError
 from netloom.parts.load import load_catalog
-from netloom.report.size import size_report
-from netloom.report.size_page import sizing_page
 from netloom.spec.topology import TOPOLOGIES
 from netloom.study.inputs import catalog_of
 from netloom.study.size.request import SizingRequest, topology_of
@@ -22,6 +20,8 @@ from netloom.study.size.sizing import Sizing
 from netloom.study.size.sizing import size as size_network
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     Kind = str
 else:
     Kind = Literal[TOPOLOGIES.names()]
@@ -70,7 +70,18 @@ def size(  # noqa: PLR0913  (one option of the command each)
     given = {name: value for name, value in options.items() if value is not None}
     with progress("sizing", None):
         found = _asked(given, own) if scenario is None else _of_scenario(scenario, given, own)
-    return show(found, output, lambda: size_report(found), page=lambda: sizing_page(found))
+
+    def text() -> RenderableType:
+        from netloom.report.size import size_report  # noqa: PLC0415  (rich)
+
+        return size_report(found)
+
+    def page() -> str:
+        from netloom.report.size_page import sizing_page  # noqa: PLC0415  (jinja2)
+
+        return sizing_page(found)
+
+    return show(found, output, text, page=page)
 
 
 def _asked(given: Mapping[str, object], own: Path | None) -> Sizing:

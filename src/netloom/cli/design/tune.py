@@ -126,12 +126,12 @@ def _written(found: AnyTuned, render: Path | None, running: Path | None) -> list
         raise SpecError(option="--render", what="jobs have no configuration of their own")
     lines = []
     if render is not None:
-        done = deploy.render(found.tuned, out=render)
-        extra = {"settings.yaml": settings_yaml(found.tuned)}
+        done = deploy.render(found.advised, out=render)
+        extra = {"settings.yaml": settings_yaml(found.advised)}
         rendered(render, extra)
         lines.append(f"\nConfigurations: {len(done.files)} files in {render}, settings.yaml beside")
     if running is not None:
-        changes = deploy.plan(found.tuned, running=running).changes
+        changes = deploy.plan(found.advised, running=running).changes
         lines.append(f"\n{len(changes)} files differ from what runs in {running}")
         for change in changes:
             lines += [change.device, *(f"  {line}" for line in change.lines)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from netloom.report.charts import Figure
 from netloom.report.compare import figures
 from netloom.report.compare.sources import cited_sources
-from netloom.report.compare.text import cells, headings
+from netloom.report.compare.text import columns_of
 from netloom.report.html import render
 from netloom.report.sections import (
     AnswerBox,
@@ -56,14 +56,15 @@ def _technologies(comparison: Comparison) -> HtmlTable:
     left_out = tuple(
         Item(name=f"{refusal.technology}:", text=refusal.reason) for refusal in comparison.refused
     )
+    columns = columns_of(comparison.contenders)
     return HtmlTable(
         title="Technologies",
         caption=(
             "The same job on the same GPUs over each network; the recommended one stands out. "
             "Ttok: a trillion tokens; 90% to GPUs: up to how many it keeps 90 % of its efficiency."
         ),
-        headings=headings(),
-        rows=[cells(contender) for contender in comparison.contenders],
+        headings=[heading for heading, _ in columns],
+        rows=[[show(one) for _, show in columns] for one in comparison.contenders],
         marked=frozenset(
             row for row, contender in enumerate(comparison.contenders) if contender.name == best
         ),

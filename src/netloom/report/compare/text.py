@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -14,17 +15,20 @@ from netloom.report.predict import span
 from netloom.units import POWER, TIME, format_quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
     from netloom.study.compare.candidate import Candidate
     from netloom.study.compare.comparison import Comparison
 
-__all__ = ["cells", "comparison_text", "headings"]
+__all__ = ["columns_of", "comparison_text"]
 
 
-Columns = tuple[tuple[str, "Callable[[Candidate], str]"], ...]
+Column = tuple[str, "Callable[[Candidate], str]"]
+Columns = tuple[Column, ...]
+
+MILLION = 1e6
 
 
 def _limit(contender: Candidate) -> str:
@@ -38,7 +42,7 @@ def _limit(contender: Candidate) -> str:
 # All features are in the report and in the JSON.
 OPERATIONS = ("load_balancing", "failover", "vendors")
 
-COLUMNS: Columns = (
+PACE: Columns = (
     ("technology", lambda c: c.name + ("" if c.validity.inside else " *")),
     ("latency", lambda c: format_quantity(c.latency_s, TIME)),
     ("step", lambda c: format_quantity(c.step.duration_s, TIME)),
@@ -48,22 +52,29 @@ COLUMNS: Columns = (
     ("MFU", lambda c: f"{c.step.mfu:.1%}"),
     ("tokens/s", lambda c: f"{c.step.tokens_per_s:,.0f}"),
     ("days/Ttok", lambda c: f"{c.days_per_trillion_tokens:.1f}"),
-    ("MUSD/Ttok", lambda c: f"{c.usd_per_trillion_tokens / 1e6:.2f}"),
-    ("net MUSD", lambda c: f"{c.network_capex_usd / 1e6:.1f}"),
+)
+UPKEEP: Columns = (
     ("net power", lambda c: format_quantity(c.network_power_w, POWER)),
     ("goodput", lambda c: f"{c.goodput.share:.1%}"),
     ("90% to GPUs", _limit),
 )
 
 
-def headings() -> list[str]:
-    """Return the column headings of the table."""
-    return [name for name, _ in COLUMNS]
+def columns_of(contenders: Sequence[Candidate]) -> Columns:
+    """Return the columns of the table; money in thousands where millions would hide it."""
+    return (*PACE, _token_column(contenders), _network_column(contenders), *UPKEEP)
 
 
-def cells(contender: Candidate) -> list[str]:
-    """Return one row of the table."""
-    return [show(contender) for _, show in COLUMNS]
+def _token_column(contenders: Sequence[Candidate]) -> Column:
+    if min(one.usd_per_trillion_tokens for one in contenders) < MILLION:
+        return "kUSD/Ttok", lambda c: f"{c.usd_per_trillion_tokens / 1e3:,.1f}"
+    return "MUSD/Ttok", lambda c: f"{c.usd_per_trillion_tokens / 1e6:.2f}"
+
+
+def _network_column(contenders: Sequence[Candidate]) -> Column:
+    if min(one.network_capex_usd for one in contenders) < 10 * MILLION:
+        return "net kUSD", lambda c: f"{c.network_capex_usd / 1e3:,.1f}"
+    return "net MUSD", lambda c: f"{c.network_capex_usd / 1e6:.1f}"
 
 
 def comparison_text(comparison: Comparison) -> RenderableType:
@@ -87,20 +98,30 @@ def comparison_text(comparison: Comparison) -> RenderableType:
 
 @dataclass(frozen=True, slots=True)
 class _Tables:
-    """One table; on a narrow terminal its columns stand in two, one below the other."""
+    """One table; on a narrow terminal its columns stand in several, one below the other."""
 
     comparison: Comparison
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        whole = _table(self.comparison, COLUMNS)
-        if console.measure(whole, options=options.update(width=1000)).minimum <= options.max_width:
-            yield whole
-            return
-        first, *others = COLUMNS
-        half = len(others) // 2
-        yield _table(self.comparison, (first, *others[:half]))
-        yield ""
-        yield _table(self.comparison, (first, *others[half:]))
+        for index, table in enumerate(self._fitting(console, options)):
+            yield from ("", table) if index else (table,)
+
+    def _fitting(self, console: Console, options: ConsoleOptions) -> list[Table]:
+        """Return as few tables as fit; one a column where not even these do."""
+        first, *others = columns_of(self.comparison.contenders)
+        ample = options.update(width=1000)
+        tables: list[Table] = []
+        for count in range(1, len(others) + 1):
+            tables = [_table(self.comparison, (first, *part)) for part in _parts(others, count)]
+            if all(console.measure(t, options=ample).maximum <= options.max_width for t in tables):
+                break
+        return tables
+
+
+def _parts(columns: Sequence[Column], count: int) -> list[Sequence[Column]]:
+    """Return *columns* in *count* runs of about equal length."""
+    ends = [len(columns) * part // count for part in range(count + 1)]
+    return [columns[begin:end] for begin, end in pairwise(ends)]
 
 
 def _table(comparison: Comparison, columns: Columns) -> Table:

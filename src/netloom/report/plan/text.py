@@ -46,8 +46,8 @@ def plan_text(plan: Plan, *, wall_s: float, known: int = 0) -> RenderableType:
     """
     searched = plan.configurations - known
     head = (
-        f"{plan.configurations:,} configurations, {plan.feasible:,} fit in memory, "
-        f"{searched:,} of them searched in {wall_s:.1f} s ({searched / wall_s:,.0f} a second)"
+        f"{plan.configurations:,} configurations, of which {plan.feasible:,} fit in memory; "
+        f"{searched:,} searched in {wall_s:.1f} s ({searched / wall_s:,.0f} a second)"
     )
     parts: list[RenderableType] = [
         Text(f"{plan.scenario.job.model}: least {plan.objective}", style="bold"),

@@ -74,7 +74,7 @@ _HOW = (
 def _answer(found: TopologySearch) -> list[str]:
     best, tree = found.best, found.fat_trees[0]
     said = (
-        f"{best.name}: {best.network_usd / 1e6:.1f} MUSD of network, a step of "
+        f"{best.name}: {_musd(best.network_usd)} MUSD of network, a step of "
         f"{format_quantity(best.step_s, TIME)}."
     )
     if tree is None:
@@ -87,8 +87,13 @@ def _answer(found: TopologySearch) -> list[str]:
         how = "as fast"
     return [
         said,
-        f"A fat tree of equal cost is {tree.name}, {tree.network_usd / 1e6:.1f} MUSD: {how}.",
+        f"A fat tree of equal cost is {tree.name}, {_musd(tree.network_usd)} MUSD: {how}.",
     ]
+
+
+def _musd(amount_usd: float) -> str:
+    millions = amount_usd / 1e6
+    return f"{millions:.1f}" if millions >= 10 else f"{millions:.2f}"
 
 
 def _rows(found: TopologySearch) -> list[list[str]]:
@@ -101,7 +106,7 @@ def _row(one: TopologyDesign, tree: TopologyDesign | None) -> list[str]:
     return [
         one.name,
         f"{switches:,}",
-        f"{one.network_usd / 1e6:.1f}",
+        _musd(one.network_usd),
         format_quantity(one.step_s, TIME),
         _loss(one, "fabric cable"),
         _loss(one, "leaf"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from netloom.report.charts import PLAIN, BarPart, Bars, ChartAxis, Figure
 from netloom.report.html import render
-from netloom.report.sections import AnswerBox, Gallery, HtmlTable, Page
+from netloom.report.sections import AnswerBox, Gallery, HtmlTable, Item, Listing, Page
 from netloom.report.tune.text import (
     BREAKS,
     JOBS,
@@ -18,7 +18,7 @@ from netloom.report.tune.text import (
     job_rows,
     knob_rows,
     phase_rows,
-    settings_yaml,
+    settings_words,
     side_rows,
     stage_rows,
 )
@@ -83,7 +83,11 @@ def _settings(found: TunedSettings) -> tuple[Section, ...]:
             caption="The best against the default where things are worse.",
             headings=BREAKS,
             rows=break_rows(found),
-            notes=tuple(settings_yaml(found.tuned).splitlines()),
+            is_words=True,
+        ),
+        Listing(
+            title="What goes into the scenario",
+            items=(Item(name="cluster.fabric.settings:", text=settings_words(found.advised)),),
         ),
     )
 

@@ -33,6 +33,7 @@ __all__ = [
     "job_rows",
     "knob_rows",
     "phase_rows",
+    "settings_words",
     "settings_yaml",
     "side_rows",
     "stage_rows",
@@ -45,6 +46,7 @@ BREAKS: Final = ("what grows", "to", "gain", "best breaks", "default breaks")
 STAGES: Final = ("class", "level", "worth", "collectives a step")
 PHASES: Final = ("class", "one lasts", "change within", "can change")
 JOBS: Final = ("job", "alone", "sends", "offset", "priority", "random starts", "tuned")
+SAYS: Final = ("breaks", "best breaks", "default breaks", "can change")  # columns of words
 _WRITTEN: Final = {"kmin_bytes": SIZE, "kmax_bytes": SIZE, "pmax": SHARE, "cnp_interval_s": TIME}
 
 
@@ -64,7 +66,7 @@ def tune_text(found: TunedSettings | StagedSettings | TunedJobs) -> RenderableTy
             _table(BREAKS, break_rows(found)),
             Text(_counts(found), style="dim"),
             "",
-            settings_yaml(found.tuned if found.is_better else found.scenario),
+            settings_yaml(found.advised),
         )
     if isinstance(found, TunedJobs):
         return Group(*head, _table(JOBS, job_rows(found)))
@@ -173,6 +175,11 @@ def job_rows(found: TunedJobs) -> list[tuple[str, ...]]:
 
 def settings_yaml(scenario: Scenario) -> str:
     """Return the settings as a scenario's file has them."""
+    return f"cluster:\n  fabric:\n    settings: {settings_words(scenario)}\n"
+
+
+def settings_words(scenario: Scenario) -> str:
+    """Return the settings on one line."""
     asked = scenario.cluster.fabric.settings
     if isinstance(asked, OwnSettings):
         plain = {
@@ -182,10 +189,8 @@ def settings_yaml(scenario: Scenario) -> str:
             for name, value in asked.model_dump().items()
             if value is not None
         }
-        body = f"{{{', '.join(f'{name}: {_written(value)}' for name, value in plain.items())}}}"
-    else:
-        body = asked or "# the technology's own"
-    return f"cluster:\n  fabric:\n    settings: {body}\n"
+        return f"{{{', '.join(f'{name}: {_written(value)}' for name, value in plain.items())}}}"
+    return asked or "# the technology's own"
 
 
 def _written(value: object) -> str:
@@ -207,7 +212,8 @@ def _seconds(value: float | None) -> str:
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for number, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if number else "left")
+        is_words = not number or heading in SAYS
+        table.add_column(heading, justify="left" if is_words else "right")
     for row in rows:
         table.add_row(*row)
     return table

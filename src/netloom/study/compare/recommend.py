@@ -48,13 +48,13 @@ def recommend(contenders: Sequence[Candidate], *, further_doubts: Sequence[str])
 
 
 def alike(best: Candidate, contenders: Sequence[Candidate]) -> list[Candidate]:
-    """Return the others that may expose as much between nodes as *best*; all that expose any."""
+    """Return the others that may expose as much between nodes as *best*, nothing included."""
     low_s, high_s = network_range(best.step.basis)
     ranges = [(other, *network_range(other.step.basis)) for other in contenders]
     return [
         other
         for other, least_s, most_s in ranges
-        if other is not best and least_s <= high_s and 0 < most_s >= low_s
+        if other is not best and least_s <= high_s and most_s >= low_s
     ]
 
 
@@ -62,7 +62,7 @@ def _alike_doubts(best: Candidate, contenders: Sequence[Candidate]) -> list[str]
     """Say which steps cannot be told apart, and which only seem so."""
     close = alike(best, contenders)
     said = []
-    if close:
+    if close and any(network_range(one.step.basis)[1] for one in (best, *close)):
         names = listed([best.name, *(other.name for other in close)])
         ranges = ", ".join(_exposed(one) for one in (best, *close))
         said.append(

@@ -110,7 +110,7 @@ def _point(
         algorithm_gbps=size_bytes / outcome.duration_s / 1e9,
         bus_gbps=bus,
         low_gbps=bus / factor_of(spread),
-        high_gbps=bus * factor_of(spread),
+        high_gbps=min(bus * factor_of(spread), max(bus, _most_gbps(run))),
         spread=spread,
         algorithm=outcome.algorithm,
         protocol=outcome.protocol,
@@ -118,6 +118,18 @@ def _point(
         reason=" ".join(outcome.validity.doubts),
         why=outcome.why,
     )
+
+
+def _most_gbps(run: TestRun) -> float:
+    """Return a bus bandwidth that nothing exceeds.
+
+    All of the data must enter each node, or each GPU of the only one, once, and nccl-tests counts
+    a byte 2 (n - 1) / n times at most.
+    """
+    network = run.network
+    if run.group.num_nodes == 1:
+        return 2 * network.scale_up.rate_bps / 8e9
+    return 2 * network.node.num_nics * network.nic_rate_bps / 8e9
 
 
 def _place(run: TestRun, size_bytes: float) -> CollectivePoint:

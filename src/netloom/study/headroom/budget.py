@@ -80,7 +80,7 @@ class HeadroomBudget(Tabular, Explained):
         return self.network.design.switch.buffer_bytes or 0.0
 
     @property
-    def longest_m(self) -> int:
+    def longest_m(self) -> float:
         """The longest cable as ordered, for which every port is given room."""
         return max(port.length_m for port in self.ports)
 
@@ -234,7 +234,7 @@ def _check(network: Network, *, cable_m: float | None, mtu_bytes: int, num_prior
 
 def _lengths(
     network: Network, floor: Floor, cable_m: float | None
-) -> tuple[tuple[str, float, int], ...]:
+) -> tuple[tuple[str, float, float], ...]:
     """Return each kind of port: its name, rate, and the longest of its cables as ordered."""
     design = network.design
     layout = lay_out(design, floor, per_rack=nodes_per_rack(floor, network.node))
@@ -242,14 +242,14 @@ def _lengths(
         (
             f"{route.stage.lower}-{route.stage.upper}",
             route.stage.rate_bps,
-            lossless.ordered_m(route.longest_m) if cable_m is None else round(cable_m),
+            lossless.ordered_m(route.longest_m) if cable_m is None else cable_m,
         )
         for route in layout.routes
         if route.stage.num_cables
     )
 
 
-def _room(network: Network, length_m: int, mtu_bytes: int) -> int:
+def _room(network: Network, length_m: float, mtu_bytes: int) -> int:
     """Return the headroom of a port at hosts' rate."""
     return lossless.port_headroom_bytes(
         rate_bps=network.design.port_rate_bps,
@@ -259,7 +259,7 @@ def _room(network: Network, length_m: int, mtu_bytes: int) -> int:
     )
 
 
-def _window_bytes(network: Network, lengths: tuple[tuple[str, float, int], ...]) -> float:
+def _window_bytes(network: Network, lengths: tuple[tuple[str, float, float], ...]) -> float:
     """Return the bandwidth-delay product to the farthest host: a full packet out and back."""
     design, technology = network.design, network.technology
     way_s = one_way_s(

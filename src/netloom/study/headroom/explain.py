@@ -32,7 +32,7 @@ class DividedBuffer:
     mtu_bytes: int
     num_priorities: int
     port_headroom_bytes: int
-    longest_m: int
+    longest_m: float
 
 
 def explanations_of(found: DividedBuffer) -> dict[str, Why]:
@@ -63,7 +63,7 @@ def _port(found: DividedBuffer) -> Why:
             name="cable",
             value=2 * found.longest_m * PROPAGATION_S_PER_M * rate / 8,
             unit="B",
-            how=f"2 x {found.longest_m} m x 5 ns/m x rate",
+            how=f"2 x {found.longest_m:g} m x 5 ns/m x rate",
         ),
         Why(name="switch latency", value=forward_s * rate / 8, unit="B", how="latency x rate"),
     )

@@ -34,7 +34,7 @@ class PortHeadroom:
 
     ports: str
     rate_bps: float
-    length_m: int
+    length_m: float
     headroom_bytes: int
     textbook_bytes: float
     sonic_bytes: int | None
@@ -53,7 +53,7 @@ def sonic_asic(switch: Switch) -> str:
 
 
 def port_headroom(
-    network: Network, *, ports: str, rate_bps: float, length_m: int, mtu_bytes: int
+    network: Network, *, ports: str, rate_bps: float, length_m: float, mtu_bytes: int
 ) -> PortHeadroom:
     """Return what a port of *rate_bps* at the end of a cable of *length_m* needs.
 

@@ -175,6 +175,8 @@ class _StageBatch:
             plan = next(iter(division.plans.values()))
             for size in space.micro_batches(plan.data):
                 count = space.job.trained.global_batch // plan.data // size
+                if count % self.tables.practice.accumulation:
+                    continue
                 for recompute in space.recomputes():
                     training = trainings[size, recompute]
                     yield SharedRow(index, training, count, self.tables.kept(plan, training))
@@ -215,7 +217,7 @@ class _StageBatch:
         for index, stage in enumerate(fullest_stages(self.pipeline)):
             at_once = in_flight(
                 plan,
-                num_micro_batches=counts,
+                num_micro_batches=counts // self.tables.practice.accumulation,
                 virtual=self.virtuals,
                 stage=stage,
                 num_layers=layers[stage],
@@ -263,6 +265,7 @@ class _StageBatch:
             "moe-layer": counts * tables.shape.most_moe_layers(layers),
             "dense-layer": counts * (layers - tables.shape.most_moe_layers(layers)),
             "chunk": counts * self.virtuals,
+            "group": np.maximum(0, -(-counts // self.pipeline) - 1),
             "step": 1,
         }
         traffic = gathered_traffic(asked, units=units, practice=tables.practice)

@@ -63,13 +63,13 @@ def _items(asked: Sequence[CostQuery], units: Mapping[str, Array]) -> Iterator[_
     places = {key: place for place, key in enumerate(distinct)}
     slots = {slot: item for one in distinct.values() for slot, item in one.items.items()}
     columns = {slot: column for column, slot in enumerate(slots)}
-    numbers = np.zeros((len(distinct), len(slots), 3))
+    numbers = np.zeros((len(distinct), len(slots), 4))
     for place, one in enumerate(distinct.values()):
         for slot, row in zip(one.items, one.numbers, strict=True):
             numbers[place, columns[slot]] = row
     chosen: Array = numbers[[places[id(one)] for one in asked]]
     for column, item in enumerate(slots.values()):
-        time_s, each, between_nodes = (chosen[:, column, k, None] for k in range(3))
+        time_s, each, between_nodes, host_s = (chosen[:, column, k, None] for k in range(4))
         yield _Gathered(
             axis=item.axis,
             purpose=item.purpose,
@@ -79,6 +79,7 @@ def _items(asked: Sequence[CostQuery], units: Mapping[str, Array]) -> Iterator[_
             per=item.per,
             window=item.window,
             count=each * units[item.per],
+            host_s=host_s,
             time_s=time_s,
             between_nodes=between_nodes,
         )

@@ -76,13 +76,13 @@ class CostQuery(NamedTuple):
     Attributes:
         items: By slot, the communications themselves, of which axis, phase, unit and window are
             used.
-        numbers: For each, how long it takes, how often for one of its kind, and whether it needs
-            NICs.
+        numbers: For each, how long it takes, how often for one of its kind, whether it needs NICs,
+            and what the host takes.
         inside: Whether none of their durations is in doubt.
     """
 
     items: dict[Slot, Communication]
-    numbers: tuple[tuple[float, int, bool], ...]
+    numbers: tuple[tuple[float, int, bool, float], ...]
     inside: bool
 
 
@@ -258,7 +258,7 @@ class CostTables:
         key = (*sizes, plan.context, plan.expert, training.recompute)
         found = self._memo.costs.get(key)
         if found is None:
-            shard = replace(shard_of(plan, training), attention=self.practice.attention)
+            shard = self.practice.on(shard_of(plan, training))
             layers = [
                 self._layer(shard, training.recompute, sizes, moe=moe)
                 for moe in layer_kinds(self.shape)
@@ -311,8 +311,14 @@ class CostTables:
         if found is None:
             shared = (plan.num_gpus, *key)
             if shared not in self._memo.items:
-                modules = self.practice.recompute_modules
-                items = axis_communications(axis, self.shape, plan, training, modules)
+                items = axis_communications(
+                    axis,
+                    self.shape,
+                    plan,
+                    training,
+                    self.practice.recompute_modules,
+                    repeats_keys=self.practice.repeats_keys,
+                )
                 self._memo.items[shared] = _by_slot(items)
             found = self._asked[key] = self._ask(self._memo.items[shared])
         return found
@@ -336,7 +342,7 @@ class CostTables:
         return CostQuery(
             items=items,
             numbers=tuple(
-                (time_s, item.each, item.collective.group.num_nodes > 1)
+                (time_s, item.each, item.collective.group.num_nodes > 1, item.host_s)
                 for item, (time_s, _) in zip(items.values(), found, strict=True)
             ),
             inside=all(inside for _, inside in found),

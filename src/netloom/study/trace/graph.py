@@ -76,6 +76,7 @@ class StageWork:
             self.pipeline.num_micro_batches,
             virtual=self.pipeline.virtual,
             kind=self.pipeline.order,
+            accumulation=self.pipeline.accumulation,
         )[self.stage]
 
     def compute_s(self, way: Way) -> float:

@@ -156,6 +156,7 @@ def _work(prediction: Prediction, shape: Transformer, plan: Layout, *, stage: in
             stage=stage,
             weights=prediction.step.practice.weights,
             modules=prediction.step.practice.recompute_modules,
+            repeats_keys=prediction.step.practice.repeats_keys,
         ),
         chunks=_chunks(counts[stage], num_dense, plan.virtual_pipeline),
         optimizer_s=prediction.step.optimizer_s,

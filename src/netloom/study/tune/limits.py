@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from netloom.errors import SpecError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -34,6 +36,20 @@ class TuneLimits:
     max_pause_share: float = 1.0
     may_lose: bool = False
     max_buffer_bytes: float = math.inf
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.max_pause_share <= 1:
+            raise SpecError(
+                option="--max-pauses",
+                what=f"{self.max_pause_share:.6g} of the time is no share",
+                remedy="give 0% to 100%",
+            )
+        if not self.max_buffer_bytes > 0:
+            raise SpecError(
+                option="--max-buffer",
+                what=f"{self.max_buffer_bytes:.6g} bytes hold no packet",
+                remedy="give more, such as 64MB",
+            )
 
     def buffer_excess(self, found: HeadroomBudget) -> float:
         """Return how far settings ask for more buffer than they may, as a share; 0 within."""

@@ -10,7 +10,7 @@ from netloom.results.explained import Explained
 from netloom.results.table import Table
 from netloom.results.tabular import Tabular
 from netloom.spec.fabric.settings import OwnSettings
-from netloom.study.tune.verdict import NO_GAIN
+from netloom.study.tune.verdict import no_gain
 
 if TYPE_CHECKING:
     from netloom.spec.scenario import Scenario
@@ -118,7 +118,7 @@ class TunedSettings(Tabular, Explained):
     def verdict(self) -> str:
         """The answer in words."""
         if not self.is_better:
-            return NO_GAIN
+            return no_gain(self.presets, self.preset_gains)
         if self.default.broken:
             return f"the default breaks a limit ({self.default.broken[0]}); the best keeps to all"
         low, high = self.gain.low or 0.0, self.gain.high or 0.0
@@ -129,10 +129,14 @@ class TunedSettings(Tabular, Explained):
         )
 
     @property
+    def advised(self) -> Scenario:
+        """What to run: the scenario with the best settings, or as it was asked."""
+        return self.tuned if self.is_better else self.scenario
+
+    @property
     def settings(self) -> OwnSettings | str | None:
         """What goes into ``cluster.fabric.settings``: the best, or what is there already."""
-        asked = self.tuned if self.is_better else self.scenario
-        return asked.cluster.fabric.settings
+        return self.advised.cluster.fabric.settings
 
     def table(self) -> Table:
         """Return one row a setting, on the seeds of the verdict."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -79,6 +80,12 @@ class TuneRequest:
                 option="--seeds",
                 what=f"{self.verdict_seeds} seeds give no interval, or too many",
                 remedy="give 2 to 1000",
+            )
+        if not 0 <= self.jitter_s < math.inf:
+            raise SpecError(
+                option="--jitter",
+                what=f"{self.jitter_s:.6g} s is no time to wait",
+                remedy="give 0s or more, such as 10us",
             )
 
     @property
@@ -267,8 +274,12 @@ class _Tuner:
         return tuple(sorted(found, key=lambda one: -one.effect))
 
     def _noise(self, best: Mapping[str, float]) -> float:
-        """Return half the spread over the search's seeds of the best, as a share of it."""
-        seeds = range(self.request.seed, self.request.seed + self.request.search_seeds)
+        """Return half the spread over all seeds of the best, as a share of it.
+
+        Those of the search alone are too few: two may agree by chance.
+        """
+        first = self.request.seed
+        seeds = (*range(first, first + self.request.search_seeds), *self.request.seeds)
         changed = with_values(self.scenario, best)
         trials = self.ask([(changed, self.options(), seed) for seed in seeds])
         values = [float(trial["value"]) for trial in trials]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from netloom.study.tune.limits import TuneLimits
 
-__all__ = ["NO_GAIN", "Gain", "TriedSettings", "gain_over", "tried_settings"]
+__all__ = ["NO_GAIN", "Gain", "TriedSettings", "gain_over", "no_gain", "tried_settings"]
 
 NO_GAIN: Final = "no setting is better than the default"
 
@@ -100,3 +100,16 @@ def gain_over(default: TriedSettings, other: TriedSettings) -> Gain:
     pairs = zip(default.runs, other.runs, strict=True)
     found = mean_interval([1 - theirs / ours for ours, theirs in pairs])
     return Gain(mean=found.mean, low=found.low, high=found.high)
+
+
+def no_gain(presets: Sequence[TriedSettings], gains: Mapping[str, Gain]) -> str:
+    """Return what to say where the best is not surely better: a published setting may be."""
+    sure = [one.name for one in presets if gains[one.name].is_sure and not one.broken]
+    if not sure:
+        return NO_GAIN
+    name = max(sure, key=lambda one: gains[one].mean)
+    gain = gains[name]
+    return (
+        "no setting that the search found is better than the default; of the published ones "
+        f"{name} is, by {gain.mean:.1%} ({gain.low:.1%} to {gain.high:.1%})"
+    )

@@ -103,6 +103,7 @@ class PlacedJob:
             num_micro_batches=batches,
             weights=software.weights,
             modules=software.recompute_modules,
+            repeats_keys=software.repeats_keys,
         )
         return [(item.collective, item.count) for item in asked.communications]
 

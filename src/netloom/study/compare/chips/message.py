@@ -74,6 +74,7 @@ def job_message(scenario: Scenario, network: Network, *, model: Model) -> JobMes
         num_micro_batches=num_micro_batches(job.trained, plan),
         weights=software.weights,
         modules=software.recompute_modules,
+        repeats_keys=software.repeats_keys,
     )
     far = [item for item in asked.communications if item.collective.group.num_nodes > 1]
     exchanged = [item for item in far if item.collective.kind is CollectiveKind.ALL_TO_ALL]

@@ -59,6 +59,16 @@ class TopologyDesign:
         """What it is called."""
         return self.proposal.name
 
+    def wired_as(self, other: TopologyDesign) -> bool:
+        """Return whether *other* is the same switches and cables under another name."""
+        here, there = self.machine.network.design, other.machine.network.design
+        return (here.num_rails, here.num_planes, here.tiers, here.stages) == (
+            there.num_rails,
+            there.num_planes,
+            there.tiers,
+            there.stages,
+        )
+
     @property
     def lost_share(self) -> float:
         """What failures of the network cost of the job's speed, those that stop it left out."""
@@ -209,7 +219,10 @@ def search_topologies(
     found: list[TopologyDesign] = []
     for proposal in asked:
         design = builder.design(proposal)
-        if design is not None:
+        twin = next((one for one in found if design is not None and one.wired_as(design)), None)
+        if twin is not None:
+            builder.left_out[proposal.name] = f"at this size the same network as {twin.name}"
+        elif design is not None:
             found.append(design)
         advance()
     if not found:
