@@ -144,6 +144,21 @@ def test_hostile_names_are_text(page: Page, server: ServerUnderTest) -> None:
     assert page.locator("img").count() == 0
 
 
+def test_designs_that_are_left_do_not_keep_the_next_one_out(
+    browser: Browser, tmp_path: Path
+) -> None:
+    """Each asks for a step and a layout; while four of a visitor wait, a fifth is refused."""
+    with serving(tmp_path) as server, opened(browser, server) as page:
+        page.locator("header", has_text="operator").wait_for()
+        refused: list[str] = []
+        page.on("response", lambda one: refused.append(one.url) if one.status >= 400 else None)
+        for _ in range(6):
+            with page.expect_request(re.compile("/answers/predict")):
+                _visit(page, server, "/design/gpt3-175b-1k")
+        expect(page.locator(".step .figures b").first).to_have_text(re.compile(r"^\d+\.\d s$"))
+        assert not refused
+
+
 def test_a_page_says_so_when_its_server_is_gone_and_comes_back(
     browser: Browser, tmp_path: Path
 ) -> None:

@@ -39,6 +39,21 @@ export async function send<T = any>(
 
 export const post = <T = any>(path: string, body: unknown, stop?: AbortSignal) => send<T>("POST", path, body, {}, stop);
 
+const AGAIN_MS = 1000;
+
+/** Ask for a short answer; again while too many questions wait for theirs. */
+export async function answer<T = any>(kind: string, body: unknown, stop: AbortSignal): Promise<T> {
+  for (;;) {
+    try {
+      return await post<T>(`/answers/${kind}`, body, stop);
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 429) throw error;
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      stop.throwIfAborted();
+    }
+  }
+}
+
 /** Whether the server can be reached: pages say so in words when it cannot. */
 export const connected = signal(true);
 /** Grows when pages must fetch again what they show. */

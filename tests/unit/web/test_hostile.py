@@ -16,7 +16,7 @@ from web_under_test import VIEWER_TOKEN
 
 from netloom.app.jobs.job import JobLimits, JobRequest
 from netloom.app.jobs.named_files import NamedFiles
-from netloom.app.jobs.quick import MAX_OF_A_USER, QuickAnswers
+from netloom.app.jobs.quick import MAX_OF_A_USER, QueueFullError, QuickAnswers
 from netloom.app.jobs.table import JobTable
 from netloom.errors import LabError, OutputError, SpecError
 from netloom.spec.example import example_text
@@ -161,6 +161,43 @@ def test_slow_questions_of_one_user_leave_room_for_others(quick: QuickAnswers) -
     for thread in (*threads, other):
         thread.join()
     assert len(refused) == 2
+
+
+def test_a_question_whose_page_moved_on_leaves_the_queue(quick: QuickAnswers) -> None:
+    """Pages left one after the other kept the next one's questions out."""
+    gone = threading.Event()
+    left: list[LabError] = []
+
+    def ask() -> None:
+        try:
+            quick.ask(JobRequest(kind="size", text=DESIGN, by="ada"), is_gone=gone.is_set)
+        except LabError as error:
+            left.append(error)
+
+    with quick._lock:
+        threads = [threading.Thread(target=ask) for _ in range(MAX_OF_A_USER)]
+        for thread in threads:
+            thread.start()
+        while quick._waiting["ada"] < MAX_OF_A_USER:
+            time.sleep(0.01)
+        with pytest.raises(QueueFullError, match="too many questions wait"):
+            quick.ask(JobRequest(kind="size", text=DESIGN, by="ada"))
+        gone.set()
+        for thread in threads:
+            thread.join()
+    assert len(left) == MAX_OF_A_USER
+    assert "result" in quick.ask(JobRequest(kind="size", text=DESIGN, by="ada"))
+
+
+def test_a_full_queue_asks_the_page_to_come_again(
+    operator: TestClient, workbench: Workbench
+) -> None:
+    name = operator.get("/api/v1/me").json()["result"]["name"]
+    workbench.quick._waiting[name] = MAX_OF_A_USER
+    reply = operator.post("/api/v1/answers/size", json={"text": DESIGN})
+    assert (reply.status_code, reply.headers["Retry-After"]) == (429, "1")
+    workbench.quick._waiting.clear()
+    assert operator.post("/api/v1/answers/size", json={"text": DESIGN}).status_code == 200
 
 
 def test_an_audit_with_a_torn_line_is_read(workbench: Workbench, client: TestClient) -> None:

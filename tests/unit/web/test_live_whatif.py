@@ -88,7 +88,9 @@ def test_steps_that_wait_for_one_another_are_computed_not_refused(twin: LiveTwin
     waiting, most = [0], [0]
 
     class Slow(QuickAnswers):
-        def ask(self, request: JobRequest) -> dict[str, Any]:
+        def ask(
+            self, request: JobRequest, *, is_gone: Callable[[], bool] = lambda: False
+        ) -> dict[str, Any]:
             waiting[0] += 1
             most[0] = max(most[0], waiting[0])
             time.sleep(0.02)

@@ -1,6 +1,6 @@
 // Design: edit a scenario, see problems as you type, the step and the comparison beside it.
 import {useEffect, useMemo, useRef, useState} from "preact/hooks";
-import {ApiError, get, onEvent, post, type Problem, send} from "../api";
+import {answer, ApiError, get, onEvent, post, type Problem, send} from "../api";
 import {CellStates, layoutOf, type LayoutJson} from "../fabric/model";
 import {FabricView} from "../fabric/view";
 import {html} from "../html";
@@ -45,7 +45,7 @@ export function DesignPage({name, operator}: {name: string; operator: boolean}) 
     const stop = new AbortController();
     const timer = setTimeout(() => { ask(text, stop.signal, setProblems, (found) => { setStep(found); if (found) setRest((old: any) => old ?? found); }, setNotice); }, CHECK_MS);
     const later = setTimeout(() => {
-      post("/answers/layout", {text}, stop.signal).then(setLayout).catch(() => {});
+      answer("layout", {text}, stop.signal).then(setLayout).catch(() => {});
       post("/jobs", {kind: "compare", text, replaces: "design-compare"}, stop.signal).then((job) => setComparing({job: job.job, share: null})).catch(() => {});
     }, COMPARE_MS);
     return () => { stop.abort(); clearTimeout(timer); clearTimeout(later); };
@@ -126,7 +126,7 @@ async function ask(text: string, stop: AbortSignal, problems: (found: Problem[])
     const checked = await post("/check", {text}, stop);
     problems(checked.problems);
     if (!checked.ok) return step(null);
-    step(await post("/answers/predict", {text}, stop));
+    step(await answer("predict", {text}, stop));
     notice("");
   } catch (error) {
     if ((error as Error).name === "AbortError") return;

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from contextlib import contextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -9,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
 from netloom.app.jobs.job import JobLimits, JobRequest
+from netloom.app.jobs.quick import QueueFullError
 from netloom.app.scenarios import StaleTextError
 from netloom.spec.load import problems_of
 from netloom.web.asked import (
@@ -24,6 +29,8 @@ from netloom.web.rates import CHECKS, JOBS
 from netloom.web.replies import HttpError, envelope_reply, result_reply
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -32,6 +39,7 @@ __all__ = ["ROUTES"]
 QUICK_KINDS: Final = frozenset({"predict", "size", "goodput", "layout"})
 QUICK_S: Final = 10.0
 QUICK_BYTES: Final = 2 << 30
+GONE_S: Final = 0.1  # how often a waiting request looks whether its page has moved on
 
 
 async def check(request: Request) -> Response:
@@ -56,7 +64,18 @@ async def answer(request: Request) -> Response:
         by=visitor_of(request).name,
         limits=JobLimits(time_s=QUICK_S, memory_bytes=QUICK_BYTES),
     )
-    return envelope_reply(await run_in_threadpool(workbench_of(request).quick.ask, asked))
+    quick = workbench_of(request).quick
+    with _watched(request) as is_gone:
+        try:
+            found = await run_in_threadpool(partial(quick.ask, asked, is_gone=is_gone))
+        except QueueFullError as error:
+            raise HttpError(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                error.problems[0].what,
+                error.problems[0].remedy,
+                headers={"Retry-After": "1"},
+            ) from None
+    return envelope_reply(found)
 
 
 async def names(request: Request) -> Response:
@@ -90,6 +109,23 @@ async def write(request: Request) -> Response:
             HTTPStatus.CONFLICT, error.problems[0].what, error.problems[0].remedy
         ) from None
     return result_reply("serve", found.to_json())
+
+
+@contextmanager
+def _watched(request: Request) -> Iterator[Callable[[], bool]]:
+    """Give what says, in any thread, whether the page has left the request."""
+    gone = threading.Event()
+
+    async def look() -> None:
+        while not await request.is_disconnected():
+            await asyncio.sleep(GONE_S)
+        gone.set()
+
+    looking = asyncio.create_task(look())
+    try:
+        yield gone.is_set
+    finally:
+        looking.cancel()
 
 
 def _options(body: dict[str, object]) -> dict[str, object]:
