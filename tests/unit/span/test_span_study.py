@@ -55,6 +55,19 @@ def test_a_pipeline_across_the_cut_is_told_first_and_by_the_event_schedule(
     assert f"(two delays are {2e3 * found.latency_s:.3g} ms)" in found.pipeline_warning
 
 
+def test_a_pipeline_that_drains_twice_waits_for_the_line_after_each_batch(found: Spanning) -> None:
+    # Two batches of 8 micro-batches, 16 stages cut in the middle: 2 x (8 - 8 + 2) delays.
+    scenario = found.scenario
+    software = scenario.job.software.model_copy(update={"accumulation": 2})
+    job = scenario.job.model_copy(update={"software": software})
+    drained = nl.span(scenario.model_copy(update={"job": job}))
+    lost_ms = 4 * 1e3 * drained.latency_s
+    assert f"{lost_ms:.3g} ms here for 16 micro-batches" in drained.pipeline_warning
+    row = next(one for one in drained.placements if one.placement == "pipeline")
+    assert row.more_in_flight == 0  # 8 micro-batches are on the 8 stages before the cut
+    assert row.exposed_s >= 4 * drained.latency_s
+
+
 def test_efficiency_falls_with_distance_and_needed_bandwidth_does_not(found: Spanning) -> None:
     for kind in ("data", "pipeline", "local"):
         shares = [

@@ -33,6 +33,8 @@ class CutCase:
         forward_s: Of each pipeline stage, for one micro-batch.
         backward_s: The same, recomputation included.
         pipeline_s: Of the one-site step, what its pipeline takes.
+        num_micro_batches: Of one data-parallel rank in a step.
+        accumulation: Batches that they come in; the pipeline is drained after each.
         inside_s: All data-parallel communication at one site.
         inside_exposed_s: Of it, what nothing hides.
         hidden_s: Computation that an exchange of gradients can hide behind.
@@ -53,6 +55,7 @@ class CutCase:
     backward_s: tuple[float, ...]
     pipeline_s: float
     num_micro_batches: int
+    accumulation: int
     inside_s: float
     inside_exposed_s: float
     hidden_s: float
@@ -70,6 +73,11 @@ class CutCase:
     rate_bps: float
     delay_s: float
     sync: SyncSpec
+
+    @property
+    def num_in_a_batch(self) -> int:
+        """Micro-batches between two times that the pipeline is drained."""
+        return self.num_micro_batches // self.accumulation
 
     @property
     def turn_s(self) -> float:
@@ -113,6 +121,7 @@ def cut_case(
         backward_s=tuple(float(stage.backward_s) for stage in stages),
         pipeline_s=_pipeline_s(step),
         num_micro_batches=pipeline.num_micro_batches,
+        accumulation=pipeline.accumulation,
         inside_s=inside_s,
         inside_exposed_s=exposed_s,
         hidden_s=0.0 if trained else hidden_s,
@@ -120,7 +129,7 @@ def cut_case(
         unhidden_bytes=2 * BF16_BYTES * model.parameters if trained else 0.0,
         activation_bytes=BF16_BYTES * tokens * model.hidden * copies,
         batch_memory_bytes=float(step.memory.activations_bytes)
-        / max(1, min(pipeline.num_micro_batches, len(stages))),
+        / max(1, min(pipeline.num_micro_batches // pipeline.accumulation, len(stages))),
         free_memory_bytes=float(
             step.memory.capacity_bytes - step.memory.reserved_bytes - step.memory.total_bytes
         ),

@@ -69,14 +69,14 @@ class SitePlacement:
 def more_in_flight(case: CutCase, delay_s: float) -> int:
     """Return the micro-batches that hide *delay_s*, as far as memory and the step have them."""
     slowest = max(range(len(case.forward_s)), key=lambda i: case.forward_s[i] + case.backward_s[i])
-    most = case.num_micro_batches
+    most = case.num_in_a_batch
     turn_s = case.forward_s[slowest] + case.backward_s[slowest]
     if delay_s < most * turn_s:
         most = extra_in_flight(delay_s, case.forward_s[slowest], case.backward_s[slowest])
     room = int(max(0.0, case.free_memory_bytes) // max(case.batch_memory_bytes, 1.0))
     # The stage before the last cut has this many in flight already, and no more than all.
     already = len(case.forward_s) - case.cuts[-1] + 1
-    return max(0, min(most, room, case.num_micro_batches - already))
+    return max(0, min(most, room, case.num_in_a_batch - already))
 
 
 def step_s(
@@ -125,10 +125,11 @@ def crossed_s(case: CutCase, delay_s: Numbers, rate_bps: Numbers, more: int) -> 
         SiteCrossing(after=cut - 1, delay_s=delays, busy_s=case.activation_bytes * 8 / rates)
         for cut in case.cuts
     ]
-    return schedule_s(
+    # The first stage ends a batch last, and begins the next one when it has.
+    return case.accumulation * schedule_s(
         case.forward_s,
         case.backward_s,
-        num_micro_batches=case.num_micro_batches,
+        num_micro_batches=case.num_in_a_batch,
         crossings=crossings,
         more_in_flight=more,
     )
