@@ -48,6 +48,7 @@ NEAREST: Final = 30  # rows whose errors make a range
 REACH: Final = 2.0  # distance at which a row counts 1/e of the nearest
 MAX_DOUBLINGS: Final = 6.0
 EXPOSED_WEIGHT: Final = 5.0  # of the share of exposed communication in the distance
+_DIGITS: Final = 9
 _TAIL: Final = (1 - SHARE) / 2
 _LEAST: Final = 0.05  # no range reaches below this share of the step
 
@@ -171,7 +172,8 @@ class ErrorRows:
     def errors(self, distances: Array, *, faster: Array, slower: Array) -> Errors:
         """Return the range of the rows near each point; a row at infinite distance is none."""
         count = min(NEAREST, distances.shape[1])
-        near = np.argpartition(distances, count - 1, axis=1)[:, :count]
+        # Of rows as far the first, by the same digits on every processor.
+        near = np.argsort(np.round(distances, _DIGITS), axis=1, kind="stable")[:, :count]
         away = np.take_along_axis(distances, near, axis=1)
         least = away.min(axis=1, keepdims=True)
         weights = np.exp(-np.minimum(away - least, 700.0) / REACH)
@@ -187,7 +189,7 @@ class ErrorRows:
             low=np.log(np.clip(low, _LEAST, 1.0)),  # the prediction itself is always held
             high=np.log(np.maximum(high, 1.0)),
             distance=(weights * known).sum(axis=1) / total,
-            nearest=np.take_along_axis(near, away.argmin(axis=1)[:, None], axis=1)[:, 0],
+            nearest=near[:, 0],
         )
 
 

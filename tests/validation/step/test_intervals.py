@@ -60,3 +60,13 @@ def test_a_row_is_at_no_distance_from_itself_and_others_are_as_far_either_way() 
 
 def test_the_share_that_is_meant_lies_in_the_middle_of_what_is_asked() -> None:
     assert sum(INTERVAL_SHARES) / 2 == pytest.approx(SHARE)
+
+
+def test_of_rows_as_far_the_first_make_the_range() -> None:
+    """Which they were depended on the processor: numpy's partition leaves ties in any order."""
+    rows = ErrorRows.of(judged_rows()[:200])
+    level = np.full((1, 200), 0.5) + np.where(np.arange(200) % 2, 1e-14, 0.0)
+    none = np.zeros(1)
+    found = rows.errors(level, faster=none, slower=none)
+    first = ErrorRows.of(judged_rows()[:30]).errors(level[:, :30], faster=none, slower=none)
+    assert (found.low[0], found.high[0], found.nearest[0]) == (first.low[0], first.high[0], 0)

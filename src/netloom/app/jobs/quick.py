@@ -56,7 +56,7 @@ class QuickAnswers:
 
         Args:
             request: What is asked.
-            is_gone: Whether nobody waits for the answer any more: it leaves the queue.
+            is_gone: Whether its asker has gone: the question leaves the queue.
 
         Raises:
             SpecError: there is no such kind, or an option is wrong.
@@ -86,7 +86,7 @@ class QuickAnswers:
         """Wait for the process: a page that moved on must not keep its next question out."""
         while not self._lock.acquire(timeout=LOOK_S):
             if is_gone():
-                raise LabError(what="nobody waits for the answer any more")
+                raise LabError(what="its asker has gone")
         try:
             yield
         finally:
